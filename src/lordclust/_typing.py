@@ -1,0 +1,11 @@
+"""Aliases for the arrays that travel between rooms."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+#: A symmetric similarity: a dense array or any scipy sparse matrix or array.
+Graph: TypeAlias = Any

@@ -1,0 +1,294 @@
+"""Load a data set by name, from a folder, scikit-learn, or OpenML."""
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust._validation import unknown_name
+from lordclust.datasets.catalog import CATALOG, Entry
+from lordclust.datasets.synthetic import MIXTURES, four_gaussians
+
+#: Environment variable that names the folder of NAME.npz files.
+FOLDER_VARIABLE = "LORDCLUST_DATA"
+#: Seconds without an answer after which a download is given up.
+TIMEOUT = 20.0
+
+Arrays = tuple[FloatArray, IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples, their classes, and how the paper prepared them.
+
+    It unpacks as ``X, y = load("digits")``.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        As published, not scaled.
+    y : ndarray of int, shape (n,)
+        Classes from 0.
+    name, title : str
+    n_clusters : int
+        Number of classes.
+    preparation : {"raw", "minmax", "zscore"}
+
+    Examples
+    --------
+    >>> load("iris").n_clusters
+    3
+    """
+
+    X: FloatArray
+    y: IntArray
+    name: str
+    title: str
+    n_clusters: int
+    preparation: str
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.X
+        yield self.y
+
+    def prepared(self) -> FloatArray:
+        """Return X scaled as in the paper.
+
+        Returns
+        -------
+        X : ndarray, shape (n, d)
+            X itself if the paper used it raw.
+
+        Examples
+        --------
+        >>> load("wine").prepared().std(axis=0).round(6).tolist()[:2]
+        [1.0, 1.0]
+        """
+        return PREPARATIONS[self.preparation](self.X)
+
+
+def load(name: str) -> Dataset:
+    """Return the data set of that name.
+
+    The paper's data sets are read from ``NAME.npz`` (arrays X and y) in the folder
+    that the environment variable ``LORDCLUST_DATA`` names. Without it they come from
+    scikit-learn or, over the network, from OpenML, where these hold the same data;
+    classes may then be numbered in another order.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_datasets`.
+
+    Returns
+    -------
+    dataset : Dataset
+
+    Examples
+    --------
+    >>> X, y = load("digits")
+    >>> X.shape
+    (1797, 64)
+    """
+    if name not in CATALOG:
+        raise unknown_name("data set", name, CATALOG)
+    entry = CATALOG[name]
+    X, y = _arrays(entry)
+    k = len(np.unique(y))
+    return Dataset(X, y, entry.name, entry.title, k, entry.preparation)
+
+
+def list_datasets() -> list[str]:
+    """Return the names that ``load`` knows.
+
+    Examples
+    --------
+    >>> "digits" in list_datasets()
+    True
+    """
+    return list(CATALOG)
+
+
+def _arrays(entry: Entry) -> Arrays:
+    """Return X and y from the first source that has them."""
+    for source in entry.sources:
+        kind, _, detail = source.partition(":")
+        found = SOURCES[kind](entry, detail)
+        if found is not None:
+            return found
+    raise _missing(entry.name)
+
+
+def _missing(name: str, reason: str = "") -> FileNotFoundError:
+    """Return the error that says how to get at a data set."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    state = f"{folder} does not hold it" if folder else "it is not set"
+    connect = f", or connect to the network ({reason})" if reason else ""
+    return FileNotFoundError(
+        f"Data set {name!r} was not found. Set {FOLDER_VARIABLE} to a folder that "
+        f"holds {name}.npz with arrays X and y ({state}){connect}."
+    )
+
+
+def _from_folder(entry: Entry, _: str) -> Arrays | None:
+    """Read NAME.npz, if there is one."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    path = Path(folder).expanduser() / f"{entry.name}.npz" if folder else None
+    if path is None or not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            X, y = file["X"], file["y"]
+    except (KeyError, ValueError, BadZipFile, EOFError, AttributeError) as error:
+        raise ValueError(
+            f"{path} must be an .npz file with plain arrays X and y, but reading it "
+            f"failed: {error}. Write it with numpy.savez(path, X=X, y=y)."
+        ) from error
+    return _checked(X, y, str(path))
+
+
+def _checked(X: Any, y: Any, where: str) -> Arrays:
+    """Return X as (n, d) and y as classes from 0."""
+    if X.ndim < 2 or y.shape != X.shape[:1] or len(y) == 0:
+        raise ValueError(
+            f"{where} must hold n samples X and n labels y, got shapes {X.shape} and "
+            f"{y.shape}. Store one sample a row and one label for each."
+        )
+    classes = np.unique(y, return_inverse=True)[1].ravel()
+    return X.reshape(len(X), -1), classes
+
+
+def _from_sklearn(entry: Entry, _: str) -> Arrays:
+    """Take a data set that scikit-learn brings along."""
+    from sklearn import datasets
+
+    X, y = getattr(datasets, f"load_{entry.name}")(return_X_y=True)
+    return X, y
+
+
+def _from_synthetic(entry: Entry, _: str) -> Arrays:
+    """Draw one of the paper's mixtures."""
+    return four_gaussians(MIXTURES[entry.name], random_state=0)
+
+
+def _from_part(entry: Entry, whole: str) -> Arrays:
+    """Take a part of another data set."""
+    try:
+        X, y = _arrays(CATALOG[whole])
+    except FileNotFoundError as error:
+        raise _missing(entry.name, f"it is a part of {whole}") from error
+    rows = PARTS[entry.name](y)
+    return X[rows], y[rows]
+
+
+def _from_openml(entry: Entry, data_id: str) -> Arrays:
+    """Fetch from OpenML; scikit-learn keeps a copy for the next time."""
+    from sklearn.datasets import fetch_openml
+
+    parser = "pandas" if find_spec("pandas") else "liac-arff"
+    try:
+        with _timeout(TIMEOUT):
+            X, y = fetch_openml(
+                data_id=int(data_id),
+                return_X_y=True,
+                as_frame=False,
+                parser=parser,
+                n_retries=1,
+            )
+    except (OSError, HTTPException, ValueError) as error:
+        raise _missing(entry.name, f"OpenML: {error}") from error
+    X, y = _checked(np.asarray(X), np.asarray(y), f"OpenML data set {data_id}")
+    _check_same(entry, X, y, data_id)
+    return CORRECTIONS.get(entry.name, _as_is)(X), y
+
+
+def _check_same(entry: Entry, X: FloatArray, y: IntArray, data_id: str) -> None:
+    """Refuse a download that is not the data set of the catalog."""
+    came, expected = (*X.shape, int(y.max()) + 1), (entry.n, entry.d, entry.k)
+    if came != expected:
+        raise ValueError(
+            f"OpenML data set {data_id} must have {expected} samples, features and "
+            f"classes to be {entry.name!r}, got {came}. Set {FOLDER_VARIABLE} to a "
+            f"folder that holds {entry.name}.npz."
+        )
+
+
+@contextmanager
+def _timeout(seconds: float) -> Iterator[None]:
+    """Give up on silent connections; scikit-learn's fetchers have no such option."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _first_2000(y: IntArray) -> IntArray:
+    """Return the first 2000 rows."""
+    return np.arange(2000)
+
+
+def _first_100_of_each(y: IntArray) -> IntArray:
+    """Return the first 100 rows of each class, in the order of y."""
+    return np.sort(np.concatenate([np.flatnonzero(y == c)[:100] for c in np.unique(y)]))
+
+
+def _unit_grey(X: FloatArray) -> FloatArray:
+    """Map grey levels from [-1, 1] to [0, 1]; distances are halved."""
+    return (X + 1.0) / 2.0 if X.min() < 0 else X
+
+
+def _as_is(X: FloatArray) -> FloatArray:
+    """Return X."""
+    return X
+
+
+def _minmax(X: FloatArray) -> FloatArray:
+    """Map each feature to [0, 1]; a constant one to 0."""
+    X = X.astype(np.float64)
+    low, span = X.min(axis=0), np.ptp(X, axis=0)
+    return np.asarray((X - low) / np.where(span > 0, span, 1.0))
+
+
+def _zscore(X: FloatArray) -> FloatArray:
+    """Give each feature mean 0 and variance 1; a constant one becomes 0."""
+    X = X.astype(np.float64)
+    deviation = X.std(axis=0)
+    scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    return np.asarray(scaled)
+
+
+#: How to get the arrays of a catalog entry, by the kind of its source.
+SOURCES: dict[str, Callable[[Entry, str], Arrays | None]] = {
+    "folder": _from_folder,
+    "sklearn": _from_sklearn,
+    "openml": _from_openml,
+    "part-of": _from_part,
+    "synthetic": _from_synthetic,
+}
+
+#: The rows that make a part of another data set.
+PARTS: dict[str, Callable[[IntArray], IntArray]] = {
+    "mnist2000": _first_2000,
+    "usps1000": _first_100_of_each,
+}
+
+#: What brings OpenML's numbers to ours.
+CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {"usps": _unit_grey}
+
+#: The paper's ways to scale features.
+PREPARATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "raw": _as_is,
+    "minmax": _minmax,
+    "zscore": _zscore,
+}

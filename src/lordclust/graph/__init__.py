@@ -1,0 +1,24 @@
+"""From samples to similarities: X -> S."""
+
+from lordclust.graph.affinity import AFFINITIES, make_affinity
+from lordclust.graph.kernel import gaussian_kernel, linear_kernel, self_tuning_kernel
+from lordclust.graph.knn import KNNGraph
+from lordclust.graph.normalize import (
+    ComponentReport,
+    component_report,
+    scale_to_unit_sum,
+    symmetrize,
+)
+
+__all__ = [
+    "AFFINITIES",
+    "ComponentReport",
+    "KNNGraph",
+    "component_report",
+    "gaussian_kernel",
+    "linear_kernel",
+    "make_affinity",
+    "scale_to_unit_sum",
+    "self_tuning_kernel",
+    "symmetrize",
+]

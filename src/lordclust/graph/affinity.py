@@ -1,0 +1,62 @@
+"""Affinities by name, object or function: one door from X to a checked S."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lordclust._typing import Graph
+from lordclust._validation import check_similarity, unknown_name
+from lordclust.graph.knn import KNNGraph
+
+
+def _precomputed(X: Any) -> Any:
+    """Return X itself, which already holds the similarities."""
+    return X
+
+
+#: What ``affinity="name"`` stands for: a function from X to S.
+AFFINITIES: dict[str, Callable[[Any], Any]] = {
+    "knn": KNNGraph(),
+    "precomputed": _precomputed,
+}
+
+
+def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> Graph:
+    """Return the checked similarity S of the samples in X.
+
+    Parameters
+    ----------
+    affinity : {"knn", "precomputed"}, KNNGraph, or callable
+        ``"knn"`` builds the default :class:`KNNGraph`, ``"precomputed"`` takes X
+        as S, and a callable (a ``KNNGraph(10)`` too) is given X and returns S.
+    X : array-like or sparse, shape (n, d), or (n, n) when precomputed
+        Samples, or their similarities.
+    nonnegative : bool or str, default=False
+        Refuse a negative similarity; a string names the method that needs this.
+
+    Returns
+    -------
+    S : ndarray or scipy.sparse.csr_array, shape (n, n)
+
+    Examples
+    --------
+    >>> from lordclust.graph import linear_kernel
+    >>> make_affinity(linear_kernel, [[1.0], [2.0]])
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    return check_similarity(_find(affinity)(X), nonnegative=nonnegative)
+
+
+def _find(affinity: Any) -> Callable[[Any], Any]:
+    """Return the function from X to S that affinity stands for."""
+    if isinstance(affinity, str):
+        if affinity not in AFFINITIES:
+            raise unknown_name("affinity", affinity, AFFINITIES)
+        return AFFINITIES[affinity]
+    if isinstance(affinity, type) or not callable(affinity):
+        raise TypeError(
+            f"affinity must be one of {', '.join(AFFINITIES)}, a KNNGraph() or a "
+            f"function from X to S, got {affinity!r}. Pass an object, not its class."
+        )
+    found: Callable[[Any], Any] = affinity
+    return found

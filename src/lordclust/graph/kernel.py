@@ -1,0 +1,258 @@
+"""Full kernels, and the self-tuning weights that the neighbour graph shares."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._typing import FloatArray
+
+#: Local scales are at least this part of their median: repeated points have none.
+SCALE_FLOOR = 1e-3
+#: Squared distances below this part of the squared norms are rounding.
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+
+
+def linear_kernel(X: Any) -> FloatArray:
+    """Return S = X X', the inner products of all samples.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n, d)
+        One sample a row.
+
+    Returns
+    -------
+    S : ndarray of float64, shape (n, n)
+        Exactly symmetric; may hold negative numbers.
+
+    Examples
+    --------
+    >>> linear_kernel([[1, 0], [1, 2]])
+    array([[1., 1.],
+           [1., 5.]])
+    """
+    return _gram(check_samples(X))
+
+
+def gaussian_kernel(X: Any, bandwidth: float | None = None) -> FloatArray:
+    """Return S_ij = exp(-||x_i - x_j||^2 / (2 bandwidth^2)) for all samples.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n, d)
+        One sample a row.
+    bandwidth : float, optional
+        In units of X. By default the median of the positive distances.
+
+    Returns
+    -------
+    S : ndarray of float64, shape (n, n)
+        Exactly symmetric, diagonal 1.
+
+    Examples
+    --------
+    >>> gaussian_kernel([[0.0], [1.0]], bandwidth=1.0).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+    X = check_samples(X)
+    unit = unit_scale(X)
+    D2 = _squared_distances(X, unit)
+    width = _median_distance(D2) if bandwidth is None else unit * _width(bandwidth)
+    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+        S: FloatArray = np.exp(-0.5 * (np.sqrt(D2) / width) ** 2)
+    return S
+
+
+def self_tuning_kernel(X: Any, scale_neighbor: int = 7) -> FloatArray:
+    """Return S_ij = exp(-||x_i - x_j||^2 / (sigma_i sigma_j)) for all samples.
+
+    sigma_i is the distance from x_i to its 7th neighbour, itself not counted [1]_.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n, d)
+        One sample a row.
+    scale_neighbor : int, default=7
+        The neighbour that sets the local scale; the last one if there are fewer.
+
+    Returns
+    -------
+    S : ndarray of float64, shape (n, n)
+        Exactly symmetric, diagonal 1.
+
+    References
+    ----------
+    .. [1] Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
+
+    Examples
+    --------
+    >>> self_tuning_kernel([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+    X = check_samples(X, at_least=2)
+    check_spread(X)
+    D = np.sqrt(_squared_distances(X, unit_scale(X)))
+    nth = min(check_count(scale_neighbor, "scale_neighbor"), len(D) - 1)
+    # Position 0 of a sorted row is a zero: the point itself or a copy of it.
+    sigma = floor_scales(np.partition(D, nth, axis=1)[:, nth], D)
+    return self_tuning_weights(D, sigma[:, None], sigma[None, :])
+
+
+def self_tuning_weights(
+    d: FloatArray, sigma_i: FloatArray, sigma_j: FloatArray
+) -> FloatArray:
+    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> self_tuning_weights(np.zeros(1), np.ones(1), np.ones(1))
+    array([1.])
+    """
+    # The factors commute, so that w_ij and w_ji agree in every bit.
+    with np.errstate(over="ignore", under="ignore"):
+        weights: FloatArray = np.exp(-((d / sigma_i) * (d / sigma_j)))
+    return weights
+
+
+def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
+    """Return the local scales, raised to 1e-3 of their median where smaller.
+
+    A point with seven copies has sigma = 0. If that holds for all, the median
+    positive distance serves instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> floor_scales(np.array([0.0, 2.0, 2.0]), np.array([2.0]))
+    array([0.002, 2.   , 2.   ])
+    """
+    positive = sigma[sigma > 0]
+    if positive.size == 0:
+        positive = distances[distances > 0]
+    if positive.size == 0:  # only copies among the neighbours: all weights are 1
+        return np.ones_like(sigma)
+    return np.maximum(sigma, SCALE_FLOOR * np.median(positive))
+
+
+def check_samples(X: Any, at_least: int = 1) -> Any:
+    """Return X as a finite (n, d) array or CSR array of real numbers.
+
+    Small integers keep their type, because distances convert them anyway.
+
+    Examples
+    --------
+    >>> check_samples([[1, 2]]).dtype.kind
+    'i'
+    """
+    from sklearn.utils import check_array
+
+    X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
+    if X.shape[0] < at_least:
+        raise ValueError(
+            f"X must hold at least {at_least} samples, got {X.shape[0]}. "
+            "Pass one sample a row."
+        )
+    if X.dtype.kind == "b" or X.dtype == np.float16:
+        X = X.astype(np.float32)
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+def check_spread(X: Any) -> None:
+    """Refuse samples that are all equal: they have no scale.
+
+    Examples
+    --------
+    >>> check_spread(check_samples([[0.0], [1.0]]))
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(low):
+        low, high = low.toarray(), high.toarray()
+    if np.array_equal(low, high):
+        raise ValueError(
+            f"X must hold at least two different samples, but all {X.shape[0]} rows "
+            "are equal. Remove constant data or pass a precomputed similarity."
+        )
+
+
+def check_count(value: Any, name: str) -> int:
+    """Return value as a positive int.
+
+    Examples
+    --------
+    >>> check_count(7, "scale_neighbor")
+    7
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise ValueError(
+            f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
+        )
+    return int(value)
+
+
+def unit_scale(X: Any) -> float:
+    """Return the power of two that brings the largest |X_ij| into [1/2, 1).
+
+    A power of two rounds nothing, so that weights do not depend on the unit of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_scale(np.array([[3.0]]))
+    0.25
+    """
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    exponent = int(np.frexp(largest)[1])
+    # 2**1023 is the largest power of two; subnormal data stay small then.
+    return float(np.ldexp(1.0, min(-exponent, 1023)))
+
+
+def _width(bandwidth: Any) -> float:
+    """Return a positive finite bandwidth."""
+    number = isinstance(bandwidth, numbers.Real)
+    if not number or not 0 < float(bandwidth) < np.inf:
+        raise ValueError(
+            f"bandwidth must be a positive number, got {bandwidth!r}. "
+            "Pass None for the median distance."
+        )
+    return float(bandwidth)
+
+
+def _median_distance(D2: FloatArray) -> float:
+    """Return the median of the positive distances."""
+    positive = D2[D2 > 0]  # every pair twice, which keeps the median
+    if positive.size == 0:
+        raise ValueError(
+            "bandwidth=None takes the median distance, but all samples of X are "
+            "equal. Pass a positive bandwidth."
+        )
+    return float(np.median(np.sqrt(positive)))
+
+
+def _gram(X: Any) -> FloatArray:
+    """Return X X' in float64, exactly symmetric."""
+    X = X.astype(np.float64)
+    G = (X @ X.T).toarray() if sparse.issparse(X) else X @ X.T
+    # BLAS may sum the two triangles in different orders.
+    symmetric: FloatArray = np.maximum(G, G.T)
+    return symmetric
+
+
+def _squared_distances(X: Any, unit: float) -> FloatArray:
+    """Return the squared distances of unit * X, exactly symmetric."""
+    X = X.astype(np.float64) * unit
+    if not sparse.issparse(X):
+        X = X - X.mean(axis=0)  # a far origin would cost digits
+    G = _gram(X)
+    norms = np.diag(G)
+    total = norms[:, None] + norms[None, :]
+    D2 = total - 2.0 * G
+    D2[ROUNDING * total >= D2] = 0.0  # copies of a point differ by rounding alone
+    np.fill_diagonal(D2, 0.0)
+    return D2

@@ -1,0 +1,241 @@
+"""The self-tuning graph of nearest neighbours."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust.graph.kernel import (
+    check_count,
+    check_samples,
+    check_spread,
+    floor_scales,
+    self_tuning_weights,
+    unit_scale,
+)
+
+#: More neighbours than asked for are searched, then measured again exactly, so
+#: that rounding in the search and its order of equal distances do not show.
+SPARE = 8
+#: From this size on our own search is worth its compilation.
+LARGE = 5000
+#: Above this dimension trees are slower than comparing all pairs.
+TREE_DIM = 15
+
+_CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
+
+
+class KNNGraph(BaseEstimator):
+    r"""Graph of q nearest neighbours with self-tuning weights [1]_.
+
+    .. math::
+        S_{ij} = \exp\left(-\frac{d_{ij}^2}{\sigma_i \sigma_j}\right)
+        \text{ if } x_i \in N_q(x_j) \text{ or } x_j \in N_q(x_i),
+        \text{ otherwise } 0
+
+    where sigma_i is the distance from x_i to its 7th neighbour.
+
+    Parameters
+    ----------
+    n_neighbors : int, optional
+        q, the neighbours of each sample. By default floor(log2 n) + 1.
+    metric : str, default="euclidean"
+        Any metric that ``sklearn.neighbors.NearestNeighbors`` knows.
+    include_self : bool, default=False
+        Count the sample itself among its q neighbours and set S_ii = 1.
+        Otherwise S_ii = 0.
+    scale_neighbor : int, default=7
+        The neighbour, never counting the sample itself, that sets sigma_i; the
+        last one if there are fewer.
+    n_jobs : int, optional
+        Threads of the search. By default all, or what scikit-learn takes.
+
+    Notes
+    -----
+    The graph is symmetric in every bit, and does not depend on the unit of X.
+    sigma_i is at least 1e-3 of the median sigma, so copies of a sample are joined
+    with weight 1. Weights below the smallest float are left out. Among neighbours
+    at the same distance the first in X are taken.
+
+    References
+    ----------
+    .. [1] Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
+
+    Examples
+    --------
+    >>> S = KNNGraph(1).build([[0.0], [1.0], [5.0], [6.0]])
+    >>> (S.toarray() > 0).astype(int)
+    array([[0, 1, 0, 0],
+           [1, 0, 0, 0],
+           [0, 0, 0, 1],
+           [0, 0, 1, 0]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        metric: str = "euclidean",
+        include_self: bool = False,
+        scale_neighbor: int = 7,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.include_self = include_self
+        self.scale_neighbor = scale_neighbor
+        self.n_jobs = n_jobs
+
+    def build(self, X: Any) -> Graph:
+        """Return the similarity graph of the samples in X.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, d)
+            One sample a row; any real numbers, not NaN.
+
+        Returns
+        -------
+        S : scipy.sparse.csr_array of float64, shape (n, n)
+        """
+        X = check_samples(X, at_least=2)
+        check_spread(X)
+        n = X.shape[0]
+        q = self._n_others(n)
+        nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
+        index, d = nearest(X, max(q, nth), self.metric, self.n_jobs)
+        sigma = floor_scales(d[:, nth - 1], d)
+        W = _weighted(index[:, :q], d[:, :q], sigma)
+        return _joined(W, diagonal=float(self.include_self))
+
+    def __call__(self, X: Any) -> Graph:
+        """Return ``build(X)``, so that the object is itself an affinity."""
+        return self.build(X)
+
+    def _n_others(self, n: int) -> int:
+        """Return how many neighbours each sample has, itself not counted."""
+        own = int(self.include_self)
+        if self.n_neighbors is None:
+            return max(1, min(n - 1, n.bit_length() - own))  # floor(log2 n) + 1
+        q = check_count(self.n_neighbors, "n_neighbors")
+        if not 1 <= q - own <= n - 1:
+            raise ValueError(
+                f"n_neighbors must be from {1 + own} to {n - 1 + own} for {n} samples "
+                f"with include_self={self.include_self}, got {q}. Pass None for "
+                "floor(log2 n) + 1."
+            )
+        return q - own
+
+
+def nearest(
+    X: Any, count: int, metric: str = "euclidean", n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return the nearest other samples of each sample, nearest first.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (n, d)
+        One sample a row.
+    count : int
+        Neighbours a sample, at most n - 1.
+    metric : str, default="euclidean"
+        Any metric of scikit-learn.
+    n_jobs : int, optional
+        Threads of the search.
+
+    Returns
+    -------
+    index : ndarray of int, shape (n, count)
+    distance : ndarray of float64, shape (n, count)
+        Up to a common factor, a power of two, when the metric is Euclidean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1)[0].ravel()
+    array([1, 0, 1])
+    """
+    if metric != "euclidean":
+        X = X.astype(np.float64)
+        index, d = _search(X, min(count + SPARE, X.shape[0] - 1), metric, n_jobs)
+        return _first(index, d.astype(np.float64), count)
+    unit = unit_scale(X)
+    if not sparse.issparse(X) and len(X) >= LARGE and X.shape[1] > TREE_DIM:
+        from lordclust.graph import _brute  # numba loads only when it is worth it
+
+        return _brute.nearest(X, count, SPARE, unit, n_jobs)
+    index, _ = _search(_centred(X, unit), min(count + SPARE, X.shape[0] - 1))
+    return _first(index, _distances(X, index, unit), count)
+
+
+def _search(
+    X: Any, count: int, metric: str = "euclidean", n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return neighbours and distances as scikit-learn finds them."""
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=count, metric=metric, n_jobs=n_jobs)
+    d, index = search.fit(X).kneighbors()
+    return index, d
+
+
+def _centred(X: Any, unit: float) -> Any:
+    """Return unit * X around its mean: a far origin would cost digits."""
+    X = X.astype(np.float64) * unit
+    return X if sparse.issparse(X) else X - X.mean(axis=0)
+
+
+def _distances(X: Any, index: IntArray, unit: float) -> FloatArray:
+    """Return ||x_i - x_j|| * unit by differences: exact zeros for copies."""
+    X = X.astype(np.float64) * unit
+    measure = _sparse_norms if sparse.issparse(X) else _dense_norms
+    rows = max(1, _CHUNK_NUMBERS // (index.shape[1] * X.shape[1]))
+    d = np.empty(index.shape)
+    for start in range(0, len(index), rows):
+        part = slice(start, start + rows)
+        d[part] = measure(X, part, index[part])
+    return d
+
+
+def _dense_norms(X: FloatArray, part: slice, index: IntArray) -> FloatArray:
+    """Return the lengths of x_i - x_j for the rows i of a part."""
+    gap = X[part, None, :] - X[index]
+    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
+
+
+def _sparse_norms(X: Any, part: slice, index: IntArray) -> FloatArray:
+    """Return the lengths of x_i - x_j for the rows i of a part."""
+    i = np.repeat(np.arange(X.shape[0])[part], index.shape[1])
+    gap = X[i] - X[index.ravel()]
+    squares = np.asarray((gap * gap).sum(axis=1))
+    return np.asarray(np.sqrt(squares).reshape(index.shape))
+
+
+def _first(index: IntArray, d: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Return the nearest of the found, equal distances in the order of X."""
+    order = np.lexsort((index, d), axis=1)[:, :count]
+    return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
+
+
+def _weighted(index: IntArray, d: FloatArray, sigma: FloatArray) -> Graph:
+    """Return the directed graph of self-tuning weights."""
+    n, q = index.shape
+    weights = self_tuning_weights(d, sigma[:, None], sigma[index])
+    fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions and a diagonal
+    narrow = np.int32 if fits else np.int64
+    indptr = np.arange(0, n * q + 1, q, dtype=narrow)
+    parts = (weights.ravel(), index.ravel().astype(narrow), indptr)
+    return sparse.csr_array(parts, shape=(n, n))
+
+
+def _joined(W: Graph, diagonal: float) -> Graph:
+    """Return max(W, W') with the given diagonal, without stored zeros."""
+    S = W.maximum(W.T)
+    if diagonal:
+        S = S + diagonal * sparse.eye_array(S.shape[0], format="csr")
+    S = sparse.csr_array(S)
+    S.eliminate_zeros()
+    S.sort_indices()
+    return S

@@ -1,0 +1,98 @@
+"""Frozen records passed between rooms."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """What a descent ends with, whichever algorithm ran.
+
+    Attributes
+    ----------
+    V : ndarray of shape (n, k)
+        The factor; feasible to rounding.
+    objective : float
+        The model's own objective at ``V``: to be maximised for B-LoRD, minimised
+        for LoRD.
+    residual : float
+        Projected-gradient residual ||V - P(V - grad/L)||_F / ||V||_F.
+    n_iter : int
+        Iterations taken.
+    converged : bool
+        Whether the residual reached the tolerance.
+    history : ndarray of shape (n_iter + 1,)
+        The objective at each iteration.
+    """
+
+    V: FloatArray
+    objective: float
+    residual: float
+    n_iter: int
+    converged: bool
+    history: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A projection onto Omega(mu) with its certificate.
+
+    Attributes
+    ----------
+    V : ndarray of shape (n, k)
+        The projection.
+    multipliers : ndarray of shape (k,)
+        Column multipliers, the warm start for a near-by projection.
+    error : float
+        Largest relative error of a row or column sum, recomputed from ``V``.
+    n_iter : int
+        Passes over the rows (Newton) or iterations (Dykstra).
+    """
+
+    V: FloatArray
+    multipliers: FloatArray
+    error: float
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class TauPath:
+    """B-LoRD along a grid of tau, each solved from the one before.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (m,)
+        The grid, increasing.
+    objectives : ndarray of shape (m,)
+        Tr(V'SV) + gamma ||V||_F^2 at each tau.
+    labels : ndarray of shape (m, n)
+        The most probable cluster of each sample, one row a tau.
+    memberships : dict of float to ndarray of shape (n, k)
+        Memberships at the taus asked for (the last one by default).
+    n_iter, residuals, converged : ndarray of shape (m,)
+        Iterations, final residual and whether it reached the tolerance.
+    block_diagonality : ndarray of shape (m,)
+        ||VV'||_[k] = k/n - ||V||_F^2, from soft (large) to hard (0).
+    proportions : ndarray of shape (k,)
+        The shares asked for.
+    eigenvalues : tuple of float
+        Smallest and largest eigenvalue of S, which tie gamma to tau.
+    """
+
+    taus: FloatArray
+    objectives: FloatArray
+    labels: IntArray
+    memberships: dict[float, FloatArray] = field(repr=False)
+    n_iter: IntArray
+    residuals: FloatArray
+    converged: FloatArray
+    block_diagonality: FloatArray
+    proportions: FloatArray
+    eigenvalues: tuple[float, float]
+
+    def at(self, tau: float) -> int:
+        """Return the index of the grid point nearest to ``tau``."""
+        return int(np.argmin(np.abs(self.taus - tau)))

@@ -1,0 +1,1 @@
+"""S, mu -> V: the projection, the descent, the starts and the path in tau."""

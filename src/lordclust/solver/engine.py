@@ -1,0 +1,256 @@
+"""The compiled solver with its memory: made once a fit, run for many tau."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust.solver import kernels
+from lordclust.solver.kernels import Shared
+from lordclust.solver.lanes import LANES
+
+#: Below this many rows renumbering costs more than it saves.
+RENUMBER_FROM = 5000
+#: Below this many rows a second thread costs more than it saves.
+THREADS_FROM = 2000
+#: How long a compiled call may run before Python gets a turn (Ctrl-C, callbacks).
+PATIENCE = 0.2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback sees between two compiled calls."""
+
+    n_iter: int
+    objective: float
+    residual: float
+
+
+Callback = Callable[[Progress], Any]
+
+
+def to_tiles(M: FloatArray, n_tiles: int) -> FloatArray:
+    """Return the rows of M in tiles of 16, zeros where rows are missing."""
+    n, k = M.shape
+    padded = np.zeros((n_tiles * LANES, k), M.dtype)
+    padded[:n] = M
+    return padded.reshape(n_tiles, LANES, k).transpose(0, 2, 1)
+
+
+def from_tiles(tiles: FloatArray, n: int) -> FloatArray:
+    """Return the first n rows kept in tiles."""
+    rows = tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
+    return np.ascontiguousarray(rows[:n])
+
+
+def renumbering(S: Graph) -> IntArray | None:
+    """Return an order of the samples that brings neighbours together, or None.
+
+    S V reads the rows of V that are neighbours of a sample; near-by numbers are
+    near-by memory.
+    """
+    if not sp.issparse(S) or S.shape[0] < RENUMBER_FROM:
+        return None
+    order = reverse_cuthill_mckee(sp.csr_matrix(S), symmetric_mode=True)
+    return np.asarray(order, dtype=np.int64)
+
+
+def _csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
+    """Return indptr, indices, data and dense form; what is not used is empty."""
+    if not sp.issparse(S):
+        empty = np.zeros(0, np.int32)
+        return empty, empty, np.zeros(0), np.ascontiguousarray(S, dtype=np.float64)
+    S = sp.csr_array(S)
+    small = S.nnz < np.iinfo(np.int32).max
+    index = np.int32 if small else np.int64
+    return (
+        S.indptr.astype(np.int64),
+        S.indices.astype(index, copy=False),
+        np.ascontiguousarray(S.data, dtype=np.float64),
+        np.zeros((0, 0)),
+    )
+
+
+class Engine:
+    """Solve max <V, SV> + tilt |V|^2 - quartic |V'V|^2 / 2 over Omega(mu).
+
+    Parameters
+    ----------
+    S : ndarray or csr_array of shape (n, n)
+        Symmetric similarity, already checked; None when only projections are wanted.
+    mu : ndarray of shape (k,)
+        Square roots of the proportions.
+    mass : ndarray of shape (n,)
+        P(x_i), what row i of V mu must be.
+    lord : bool
+        LoRD (the quartic term) in place of B-LoRD.
+    n_threads : int
+        Threads; the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        S: Graph,
+        mu: FloatArray,
+        mass: FloatArray,
+        *,
+        lord: bool = False,
+        n_threads: int = 1,
+    ) -> None:
+        self.n, self.k = len(mass), len(mu)
+        self.order = renumbering(S) if S is not None else None
+        if self.order is not None:
+            S = S[self.order][:, self.order]
+        n_tiles = -(-self.n // LANES)
+        # The number of blocks depends on n alone, so sums do not depend on threads.
+        n_blocks = min(64, max(1, self.n // 512))
+        self.n_threads = min(n_threads, n_blocks) if self.n >= THREADS_FROM else 1
+        self.shared = self._allocate(S, mu, mass, n_tiles, n_blocks, lord)
+        self._seconds_per_step = 1e-3
+
+    def _allocate(
+        self,
+        S: Graph,
+        mu: FloatArray,
+        mass: FloatArray,
+        n_tiles: int,
+        n_blocks: int,
+        lord: bool,
+    ) -> Shared:
+        """Make every array the kernels use."""
+        n, k = self.n, self.k
+        solves = S is not None
+        if S is None:
+            S = sp.csr_array((n, n))
+        tiled_mass = np.zeros(n_tiles * LANES)
+        tiled_mass[:n] = mass if self.order is None else mass[self.order]
+        layers = 3 if solves else 1
+        n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
+        memory = np.zeros(8)
+        memory[kernels.QUARTIC] = float(lord)
+        width = -(-k // kernels.PAD) * kernels.PAD
+        return Shared(
+            *_csr_parts(S),
+            mu=np.ascontiguousarray(mu, dtype=np.float64),
+            mass=tiled_mass.reshape(n_tiles, LANES),
+            # The iterate, the one before it, and room for the next.
+            V=np.zeros((layers, n_tiles, k, LANES)),
+            SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
+            U=np.zeros((n_tiles, k, LANES)),
+            # Row multipliers; rows without mass stay at a b that keeps them empty.
+            b=np.where(tiled_mass > 0, 0.0, 1e300).reshape(n_tiles, LANES),
+            # V by rows, twice: one is read by the product while one is written.
+            rows=np.zeros((2, n, width)),
+            a=np.zeros(k),
+            # Sums by block, twice: one is read while one is written.
+            parts=np.zeros((2, n_blocks, n_sums)),
+            edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
+            # Two counters, each on a cache line of its own.
+            sync=np.zeros(16, np.int64),
+            memory=memory,
+            slots=np.zeros(11, np.int64),
+            history=np.zeros(1),
+        )
+
+    # -- projection ---------------------------------------------------------------
+
+    def project(self, U: FloatArray, start: FloatArray | None = None) -> FloatArray:
+        """Project U onto Omega(mu)."""
+        s = self.shared
+        s.U[:] = to_tiles(U, len(s.U))
+        s.b[s.mass > 0] = 0.0
+        s.a[:] = 0.0 if start is None else start
+        s.slots[:] = 0
+        kernels.project(s)
+        return from_tiles(s.V[0], self.n)
+
+    # -- descent ------------------------------------------------------------------
+
+    def put(self, V: FloatArray) -> None:
+        """Take V as the current iterate."""
+        s, slots = self.shared, self.shared.slots
+        if self.order is not None:
+            V = V[self.order]
+        slots[:] = 0
+        slots[kernels.NOW], slots[kernels.BEFORE], slots[kernels.SPARE] = 0, 1, 2
+        slots[kernels.SV_NOW], slots[kernels.SV_BEFORE] = 0, 1
+        s.V[0] = s.V[1] = to_tiles(V, len(s.U))
+        s.rows[0, :, : self.k] = V
+        s.b[s.mass > 0] = 0.0
+        s.a[:] = 0.0
+
+    def get(self) -> FloatArray:
+        """Return the current iterate in the caller's order."""
+        V = from_tiles(self.shared.V[self.shared.slots[kernels.NOW]], self.n)
+        if self.order is None:
+            return V
+        out = np.empty_like(V)
+        out[self.order] = V
+        return out
+
+    def aim(self, step: float, tilt: float = 0.0) -> None:
+        """Set the step length and gamma; momentum and counters start afresh."""
+        memory, slots = self.shared.memory, self.shared.slots
+        # Multipliers scale with the step: keep them a good start.
+        if memory[kernels.STEP] > 0:
+            self.shared.a[:] *= step / memory[kernels.STEP]
+        memory[kernels.STEP], memory[kernels.TILT] = step, tilt
+        memory[kernels.MOMENTUM], memory[kernels.THETA] = 1.0, 0.0
+        memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
+        memory[kernels.OBJECTIVE] = -np.inf
+        slots[kernels.ITERATION] = slots[kernels.SWEEPS] = slots[kernels.VERIFY] = 0
+        slots[kernels.STATUS] = kernels.RUNNING
+
+    def progress(self) -> Progress:
+        """Return where the descent stands."""
+        memory, slots = self.shared.memory, self.shared.slots
+        return Progress(
+            int(slots[kernels.ITERATION]),
+            float(memory[kernels.OBJECTIVE]),
+            float(memory[kernels.RESIDUAL]),
+        )
+
+    def run(
+        self, tol: float, max_iter: int, callback: Callback | None = None
+    ) -> tuple[Progress, bool]:
+        """Run until the residual is at most ``tol``; return where, and if it is.
+
+        A callback that returns True stops the run. Python gets a turn every
+        fraction of a second, so Ctrl-C works.
+        """
+        s = self.shared
+        if len(s.history) < max_iter + 2:
+            self.shared = s = s._replace(history=np.zeros(max_iter + 2))
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            while s.slots[kernels.STATUS] == kernels.RUNNING:
+                steps = max(1, int(PATIENCE / self._seconds_per_step))
+                before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
+                self._advance(pool, steps, max_iter, tol)
+                done = max(1, int(s.slots[kernels.ITERATION]) - before)
+                self._seconds_per_step = (time.perf_counter() - start) / done
+                if callback is not None and callback(self.progress()):
+                    break
+        return self.progress(), bool(s.slots[kernels.STATUS] == kernels.CONVERGED)
+
+    def _advance(
+        self, pool: ThreadPoolExecutor, steps: int, max_iter: int, tol: float
+    ) -> None:
+        """Run the compiled loop, on this thread or on all of the pool's."""
+        s, T = self.shared, self.n_threads
+        if T == 1:
+            kernels.advance(s, 0, 1, steps, max_iter, tol)
+            return
+        args = (T, steps, max_iter, tol)
+        for job in [pool.submit(kernels.advance, s, t, *args) for t in range(T)]:
+            job.result()
+
+    def history(self) -> FloatArray:
+        """Return the objective of each iteration of the last run."""
+        n_iter = int(self.shared.slots[kernels.ITERATION])
+        return self.shared.history[: n_iter + 1].copy()

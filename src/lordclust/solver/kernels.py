@@ -1,0 +1,512 @@
+"""The compiled core: one function, :func:`advance`, runs the whole descent.
+
+Layout. An n x k array is kept in *tiles* of 16 rows, shape ``(tiles, k, 16)``, so that
+the 16 rows of a tile are one vector and every row operation (gradient step, row
+root, sums) is a vector operation. Only the product S V wants rows, so V is kept by
+rows as well, padded to a multiple of 4 columns.
+
+Threads. Every thread runs :func:`advance` on its own tiles and meets the others at a
+barrier after each pass. Sums are kept by block and added in block order by every
+thread for itself: all threads take the same decisions, and one thread and many give
+the same bits.
+
+The functions here call each other and share a file on purpose: numba's disk cache
+does not notice edits in another file.
+"""
+# mypy: disable-error-code="no-untyped-def"
+
+from collections import namedtuple
+
+import numpy as np
+
+from lordclust._jit import njit
+from lordclust.solver.lanes import (
+    LANES,
+    any_positive,
+    fetch_add,
+    larger,
+    load,
+    row_product,
+    same,
+    smaller,
+    store,
+    sum_lanes,
+    where_positive,
+    yield_thread,
+)
+
+PAD = 4
+
+# What the threads share; engine.py makes it and says what each array is.
+Shared = namedtuple(  # noqa: PYI024 - numba knows this form
+    "Shared",
+    [
+        "indptr", "indices", "data", "dense",
+        "mu", "mass", "V", "SV", "U", "b", "rows", "a",
+        "parts", "edges", "sync", "memory", "slots", "history",
+    ],
+)  # fmt: skip
+
+# Places in ``memory``: numbers that survive between calls.
+MOMENTUM, OBJECTIVE, SLACK, RESIDUAL, THETA, STEP, TILT, QUARTIC = range(8)
+# Places in ``slots``: which layer of V and SV is which, and counters.
+NOW, BEFORE, SPARE, SV_NOW, SV_BEFORE, ROWS_NOW = range(6)
+ITERATION, SV_KNOWN, STATUS, SWEEPS, VERIFY = range(6, 11)
+# Values of ``slots[STATUS]``.
+RUNNING, CONVERGED, EXHAUSTED = range(3)
+# A row of ``parts``: k column sums, then these, then H, then (LoRD) two Gram matrices.
+DUAL, MOVED, QUAD, NORM2, HESSIAN = range(5)
+
+STRICT = 1e-13  # relative error of the column sums in a V that may be returned
+MEASURE_EVERY = 4  # iterations between two looks at the residual
+
+
+@njit
+def barrier(sync, n_threads):
+    """Wait until all threads are here. Waits are short, so it spins first."""
+    if n_threads == 1:
+        return
+    generation = fetch_add(sync, 8, 0)
+    if fetch_add(sync, 0, 1) == n_threads - 1:
+        fetch_add(sync, 0, -n_threads)
+        fetch_add(sync, 8, 1)
+        return
+    spins = 0
+    while fetch_add(sync, 8, 0) == generation:
+        spins += 1
+        if spins > 500:
+            yield_thread()
+
+
+@njit
+def multiply_dense(dense, rows, first, out):
+    """Put 16 rows of S V into ``out``; S is symmetric, so its columns serve as rows."""
+    n, count = rows.shape[0], min(LANES, rows.shape[0] - first)
+    k = out.shape[0]
+    for j in range(k):
+        store(out, j, same(0.0, load(out, j)))
+    for c in range(n):
+        if count == LANES:
+            line = load(dense[c, first:], 0)
+            for j in range(k):
+                store(out, j, load(out, j) + line * rows[c, j])
+        else:
+            for j in range(k):
+                for lane in range(count):
+                    out[j, lane] += dense[c, first + lane] * rows[c, j]
+
+
+@njit
+def multiply_sparse(s, rows, first, product, out):
+    """Put 16 rows of S V into ``out`` for S in CSR form."""
+    n, width = rows.shape
+    for lane in range(min(LANES, n - first)):
+        low, high = s.indptr[first + lane], s.indptr[first + lane + 1]
+        column = 0
+        while column + 16 <= width:
+            row_product(s.indices, s.data, low, high, rows, column, product, lane, 16)
+            column += 16
+        if width - column == 12:
+            row_product(s.indices, s.data, low, high, rows, column, product, lane, 12)
+        elif width - column == 8:
+            row_product(s.indices, s.data, low, high, rows, column, product, lane, 8)
+        elif width - column == 4:
+            row_product(s.indices, s.data, low, high, rows, column, product, lane, 4)
+    for j in range(out.shape[0]):
+        for lane in range(min(LANES, n - first)):
+            out[j, lane] = product[lane, j]
+
+
+@njit
+def restart_lost(U, a, mu, mass, b, slope):
+    """Give lanes without a positive entry a b at or below their root."""
+    for lane in range(LANES):
+        if slope[lane] == 0.0 and mass[lane] > 0.0:
+            top = (U[0, lane] - a[0]) / mu[0]
+            best = 0
+            for j in range(1, U.shape[0]):
+                x = (U[j, lane] - a[j]) / mu[j]
+                if x > top:
+                    top = x
+                    best = j
+            b[lane] = top - mass[lane] / (mu[best] * mu[best])
+
+
+@njit
+def root_tile(U, a, mu, mass, b, out, slope):
+    """Solve sum_j mu_j max(U_j - a_j - b mu_j, 0) = mass for b, in each lane.
+
+    Newton's method on a convex piecewise linear function: finite, and from the old b
+    mostly one step. ``out`` receives max(U - a - b mu, 0), ``slope`` the sum of mu^2
+    over its positive entries.
+    """
+    goal = load(mass, 0)
+    root = load(b, 0)
+    slopes = same(0.0, goal)
+    for _ in range(200):
+        total = same(0.0, goal)
+        slopes = same(0.0, goal)
+        for j in range(U.shape[0]):
+            x = load(U, j) - a[j] - root * mu[j]
+            v = larger(x, 0.0)
+            store(out, j, v)
+            total = total + v * mu[j]
+            slopes = slopes + where_positive(x, mu[j] * mu[j])
+        excess = total - goal
+        move = excess / larger(slopes, 1e-300)
+        too_far = larger(excess, excess * -1.0) - goal * 1e-14
+        resolved = larger(move, move * -1.0) - larger(root, root * -1.0) * 4e-16
+        if not any_positive(smaller(too_far, resolved)):
+            break
+        if any_positive(where_positive(goal, 1.0) - where_positive(slopes, 1.0)):
+            store(slope, 0, slopes)
+            store(b, 0, root)
+            restart_lost(U, a, mu, mass, b, slope)
+            root = load(b, 0)
+        else:
+            root = root + move
+    store(slope, 0, slopes)
+    store(b, 0, root)
+
+
+@njit
+def add_tile(V, slope, mu, mass, b, part, active, mask):
+    """Add a tile's column sums, dual value and generalised Hessian to ``part``.
+
+    H = sum_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)]. A row with one
+    positive entry adds nothing, so the cost falls as V hardens.
+    """
+    k = V.shape[0]
+    dual = load(b, 0) * load(mass, 0)
+    count = same(0.0, dual)
+    for j in range(k):
+        v = load(V, j)
+        part[j] += sum_lanes(v)
+        dual = dual + v * v * 0.5
+        count = count + where_positive(v, 1.0)
+    part[k + DUAL] += sum_lanes(dual)
+    several = where_positive(count - 1.5, 1.0)
+    if not any_positive(several):
+        return
+    share = several / larger(load(slope, 0), 1e-300)
+    n_active = 0
+    for j in range(k):
+        member = where_positive(load(V, j), several)
+        if any_positive(member):
+            store(mask, n_active, member)
+            active[n_active] = j
+            part[k + HESSIAN + j * k + j] += sum_lanes(member)
+            n_active += 1
+    for x in range(n_active):
+        row = k + HESSIAN + active[x] * k
+        weight = load(mask, x) * share * mu[active[x]]
+        for y in range(x, n_active):
+            both = sum_lanes(weight * load(mask, y))
+            part[row + active[y]] -= both * mu[active[y]]
+
+
+@njit
+def gram_sweep(s, slots, blocks, parity, theta):
+    """Add V'V and W'W, W = V + theta (V - V_before), to the parts of ``blocks``."""
+    k = s.mu.shape[0]
+    W = np.empty((k, LANES), s.rows.dtype)
+    for block in range(blocks[0], blocks[1]):
+        part = s.parts[parity, block]
+        part[:] = 0.0
+        at = k + HESSIAN + k * k
+        for tile in range(s.edges[block], s.edges[block + 1]):
+            V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
+            for i in range(k):
+                v = load(V, i)
+                store(W, i, v + (v - load(V_before, i)) * theta)
+                for j in range(i + 1):
+                    part[at + i * k + j] += sum_lanes(v * load(V, j))
+                    w = load(W, i) * load(W, j)
+                    part[at + k * k + i * k + j] += sum_lanes(w)
+
+
+@njit
+def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
+    """Write the gradient step from the extrapolated point W into U.
+
+    W = V + theta (V - V_before), and S W follows from S V and S V_before because the
+    product is linear. The step is U = W + c (S W + tilt W - W gram): tilt is gamma
+    of B-LoRD, gram is W'W of LoRD (or empty).
+    """
+    V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
+    SV, SV_before = s.SV[slots[SV_NOW], tile], s.SV[slots[SV_BEFORE], tile]
+    U = s.U[tile]
+    k = U.shape[0]
+    if slots[SV_KNOWN] == 0:
+        rows = s.rows[slots[ROWS_NOW]]
+        if s.dense.shape[0] > 0:
+            multiply_dense(s.dense, rows, tile * LANES, SV)
+        else:
+            multiply_sparse(s, rows, tile * LANES, product, SV)
+    step = memory[STEP]
+    keep = 1.0 + step * memory[TILT]
+    quad = same(0.0, load(V, 0))
+    norm2 = same(0.0, load(V, 0))
+    for j in range(k):
+        v, sv = load(V, j), load(SV, j)
+        quad = quad + v * sv
+        norm2 = norm2 + v * v
+        w = v + (v - load(V_before, j)) * theta
+        sw = sv + (sv - load(SV_before, j)) * theta
+        store(U, j, w * keep + sw * step)
+        store(W, j, w)
+    part[k + QUAD] += sum_lanes(quad)
+    part[k + NORM2] += sum_lanes(norm2)
+    for j in range(gram.shape[0]):
+        total = load(U, j)
+        for i in range(k):
+            total = total - load(W, i) * (step * gram[i, j])
+        store(U, j, total)
+
+
+@njit
+def distance_tile(V, V_before, V_next, theta):
+    """Return |V_next - W|^2 for W = V + theta (V - V_before)."""
+    total = same(0.0, load(V, 0))
+    for j in range(V.shape[0]):
+        v = load(V, j)
+        d = load(V_next, j) - v - (v - load(V_before, j)) * theta
+        total = total + d * d
+    return sum_lanes(total)
+
+
+@njit
+def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure):
+    """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums."""
+    k = s.mu.shape[0]
+    product = np.empty((LANES, s.rows.shape[2]), s.rows.dtype)
+    slope = np.empty(LANES, s.rows.dtype)
+    mask = np.empty((k, LANES), s.rows.dtype)
+    active = np.empty(k, np.int64)
+    rows_next = s.rows[1 - slots[ROWS_NOW]]
+    n = rows_next.shape[0]
+    for block in range(blocks[0], blocks[1]):
+        part = s.parts[parity, block]
+        part[: k + HESSIAN + k * k] = 0.0
+        for tile in range(s.edges[block], s.edges[block + 1]):
+            if gradient:
+                step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
+            V, mass, b = s.V[slots[SPARE], tile], s.mass[tile], s.b[tile]
+            root_tile(s.U[tile], a, s.mu, mass, b, V, slope)
+            add_tile(V, slope, s.mu, mass, b, part, active, mask)
+            for j in range(k):
+                for lane in range(min(LANES, n - tile * LANES)):
+                    rows_next[tile * LANES + lane, j] = V[j, lane]
+            if measure:
+                part[k + MOVED] += distance_tile(
+                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], V, theta
+                )
+
+
+@njit
+def add_blocks(parts, out):
+    """Add the parts in block order: the same bits whoever wrote them."""
+    out[:] = parts[0]
+    for block in range(1, parts.shape[0]):
+        for x in range(out.shape[0]):
+            out[x] += parts[block, x]
+
+
+@njit
+def newton_direction(total, mu, damping, factor, d):
+    """Solve (H + damping I) d = F by Cholesky factors; H sits in ``total``."""
+    k = mu.shape[0]
+    for i in range(k):
+        for j in range(i + 1):
+            x = total[k + HESSIAN + j * k + i]
+            for m in range(j):
+                x -= factor[i, m] * factor[j, m]
+            if i == j:
+                factor[i, i] = np.sqrt(max(x + damping, 1e-300))
+            else:
+                factor[i, j] = x / factor[j, j]
+        x = total[i] - mu[i]
+        for m in range(i):
+            x -= factor[i, m] * d[m]
+        d[i] = x / factor[i, i]
+    for i in range(k - 1, -1, -1):
+        x = d[i]
+        for m in range(i + 1, k):
+            x -= factor[m, i] * d[m]
+        d[i] = x / factor[i, i]
+
+
+@njit
+def marginal_error(total, mu):
+    """Return max_j |F_j| / mu_j."""
+    worst = 0.0
+    for j in range(mu.shape[0]):
+        worst = max(worst, abs(total[j] - mu[j]) / mu[j])
+    return worst
+
+
+@njit
+def finish_projection(
+    s, slots, memory, blocks, n_threads, parity, a, total, theta, tol, measure
+):
+    """Newton steps on the column multipliers until the marginals agree to ``tol``.
+
+    Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
+    the final ``a``. The dual |V|^2/2 + a.mu + b.mass is made smaller by every step.
+    Returns the parity of the next sweep.
+    """
+    k = s.mu.shape[0]
+    d, trial = np.empty(k), np.empty(k)
+    factor = np.empty((k, k))
+    no_gram = np.empty((0, 0))
+    error = marginal_error(total, s.mu)
+    scale = s.rows.shape[1] / k
+    for _ in range(100):
+        if not error > tol:
+            break
+        before = error
+        newton_direction(
+            total, s.mu, scale * (1e-12 + 0.01 * min(1.0, error)), factor, d
+        )
+        slope, value = 0.0, total[k + DUAL]
+        for j in range(k):
+            slope += d[j] * (total[j] - s.mu[j])
+            value += a[j] * s.mu[j]
+        length = 1.0
+        for _ in range(40):
+            for j in range(k):
+                trial[j] = a[j] + length * d[j]
+            sweep(
+                s, slots, memory, blocks, parity, trial, no_gram, False, theta, measure
+            )
+            barrier(s.sync, n_threads)
+            add_blocks(s.parts[parity], total)
+            parity = 1 - parity
+            slots[SWEEPS] += 1
+            error = marginal_error(total, s.mu)
+            dual = total[k + DUAL]
+            for j in range(k):
+                dual += trial[j] * s.mu[j]
+            enough = value - 1e-4 * length * slope + 1e-13 * abs(value)
+            if error <= tol or dual <= enough:
+                break
+            length *= 0.5
+        a[:] = trial
+        if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
+            break  # rounding: no further digit is to be had
+    return parity
+
+
+@njit
+def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
+    """Put W'W into ``gram`` and return the next parity and |V'V|^2 / 2."""
+    k = s.mu.shape[0]
+    gram_sweep(s, slots, blocks, parity, theta)
+    barrier(s.sync, n_threads)
+    add_blocks(s.parts[parity], total)
+    at = k + HESSIAN + k * k
+    norm = 0.0
+    for i in range(k):
+        for j in range(i + 1):
+            norm += total[at + i * k + j] ** 2 * (0.5 if i == j else 1.0)
+            gram[i, j] = gram[j, i] = total[at + k * k + i * k + j]
+    return 1 - parity, norm
+
+
+@njit
+def advance(s, tid, n_threads, max_steps, max_iter, tol):
+    """Run up to ``max_steps`` iterations of accelerated projected gradient ascent.
+
+    The objective is <V, S V> + tilt |V|^2 - quartic |V'V|^2 / 2: B-LoRD with
+    tilt = gamma, LoRD (up to constants) with quartic = 1. An iteration is one product
+    S V fused with the gradient step and the row roots, then Newton steps for the
+    columns. When the objective gets worse, the momentum is dropped and the last good
+    V taken up again. ``SLACK`` corrects the objective for the small marginal error of
+    the last projection, by the price 2 a / c of each column.
+    """
+    k = s.mu.shape[0]
+    n_blocks = s.edges.shape[0] - 1
+    blocks = (tid * n_blocks // n_threads, (tid + 1) * n_blocks // n_threads)
+    total = np.empty(s.parts.shape[2])
+    a, memory, slots = s.a.copy(), s.memory.copy(), s.slots.copy()
+    lord = memory[QUARTIC] > 0.0
+    gram = np.empty((k if lord else 0, k if lord else 0))
+    quartic = 0.0
+    parity = 0
+    for _ in range(max_steps):
+        verify = slots[VERIFY] == 1
+        if slots[ITERATION] >= max_iter and not verify:
+            slots[STATUS] = EXHAUSTED
+            break
+        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * memory[MOMENTUM] ** 2))
+        theta = 0.0 if verify else (memory[MOMENTUM] - 1.0) / grown
+        measure = verify or slots[ITERATION] % MEASURE_EVERY == MEASURE_EVERY - 1
+        fresh = slots[SV_KNOWN] == 0 or memory[OBJECTIVE] == -np.inf
+        if lord:
+            parity, quartic = gram_matrices(
+                s, slots, memory, blocks, n_threads, parity, total, theta, gram
+            )
+        sweep(s, slots, memory, blocks, parity, a, gram, True, theta, measure)
+        barrier(s.sync, n_threads)
+        add_blocks(s.parts[parity], total)
+        parity = 1 - parity
+        slots[SV_KNOWN] = 1
+        slots[SWEEPS] += 1
+        norm2 = total[k + NORM2]
+        objective = total[k + QUAD] + memory[TILT] * norm2 - quartic
+        if fresh:
+            if tid == 0:
+                s.history[slots[ITERATION]] = objective
+            objective -= memory[SLACK]
+            floor = memory[OBJECTIVE] - 1e-13 * abs(memory[OBJECTIVE])
+            if objective < floor and memory[THETA] > 0.0:
+                slots[NOW], slots[BEFORE] = slots[BEFORE], slots[NOW]
+                slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
+                memory[MOMENTUM], memory[THETA] = 1.0, 0.0
+                slots[VERIFY] = 0
+                continue
+            memory[OBJECTIVE] = objective
+        loose = max(STRICT, min(1e-4, 0.01 * memory[RESIDUAL]))
+        parity = finish_projection(
+            s, slots, memory, blocks, n_threads, parity, a, total, theta,
+            STRICT if measure else loose, measure,
+        )  # fmt: skip
+        if measure:
+            memory[RESIDUAL] = np.sqrt(total[k + MOVED] / norm2)
+            if verify and memory[RESIDUAL] <= tol:
+                slots[STATUS] = CONVERGED
+                break
+            slots[VERIFY] = 1 if memory[RESIDUAL] <= tol and not verify else 0
+        slots[NOW], slots[BEFORE], slots[SPARE] = (
+            slots[SPARE], slots[NOW], slots[BEFORE],
+        )  # fmt: skip
+        slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
+        slots[ROWS_NOW] = 1 - slots[ROWS_NOW]
+        slots[SV_KNOWN] = 0
+        slots[ITERATION] += 1
+        memory[THETA], memory[MOMENTUM] = theta, grown
+        memory[SLACK] = 0.0
+        for j in range(k):
+            price = 2.0 * a[j] / memory[STEP]
+            memory[SLACK] += price * (total[j] - s.mu[j])
+    barrier(s.sync, n_threads)
+    if tid == 0:
+        s.a[:] = a
+        s.memory[:] = memory
+        s.slots[:] = slots
+    barrier(s.sync, n_threads)
+
+
+@njit
+def project(s):
+    """Project U onto the set, from the multipliers in ``s.a``: for one thread."""
+    k = s.mu.shape[0]
+    blocks = (0, s.edges.shape[0] - 1)
+    total = np.empty(s.parts.shape[2])
+    no_gram = np.empty((0, 0))
+    sweep(s, s.slots, s.memory, blocks, 0, s.a, no_gram, False, 0.0, False)
+    add_blocks(s.parts[0], total)
+    finish_projection(
+        s, s.slots, s.memory, blocks, 1, 1, s.a, total, 0.0, STRICT, False
+    )
+    return marginal_error(total[:k], s.mu)

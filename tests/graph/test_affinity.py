@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lordclust.graph import AFFINITIES, KNNGraph, linear_kernel, make_affinity
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+
+
+def test_names():
+    assert list(AFFINITIES) == ["knn", "precomputed"]
+
+
+def test_knn_by_name_and_by_object():
+    S = KNNGraph().build(X).toarray()
+    np.testing.assert_array_equal(make_affinity("knn", X).toarray(), S)
+    other = make_affinity(KNNGraph(3), X)
+    np.testing.assert_array_equal(other.toarray(), KNNGraph(3).build(X).toarray())
+
+
+def test_precomputed_and_callable():
+    S = X @ X.T
+    S = (S + S.T) / 2
+    assert make_affinity("precomputed", S) is S
+    np.testing.assert_array_equal(make_affinity(linear_kernel, X), linear_kernel(X))
+    assert isinstance(
+        make_affinity(lambda X: sparse.eye(len(X), format="coo"), X), sparse.csr_array
+    )
+
+
+def test_the_outcome_is_checked():
+    with pytest.raises(ValueError, match="S must be a square matrix"):
+        make_affinity("precomputed", X)
+    with pytest.raises(ValueError, match="S must be symmetric"):
+        make_affinity(lambda X: np.triu(np.ones((3, 3))), X)
+    with pytest.raises(ValueError, match="nonnegative for LoRD"):
+        make_affinity(linear_kernel, X, nonnegative="LoRD")
+
+
+def test_unknown_name():
+    text = r"Unknown affinity 'kn'\. Did you mean 'knn'\? Known: knn, precomputed\."
+    with pytest.raises(ValueError, match=text):
+        make_affinity("kn", X)
+
+
+@pytest.mark.parametrize("affinity", [None, 3, KNNGraph])
+def test_not_an_affinity(affinity):
+    with pytest.raises(TypeError, match=r"affinity must be one of knn, precomputed"):
+        make_affinity(affinity, X)
