@@ -1,5 +1,57 @@
-"""Graph-based clustering with honest probabilities and the proportions you ask for."""
+"""Graph-based clustering with honest probabilities and the proportions you ask for.
+
+>>> from lordclust import BLoRD
+>>> from sklearn.datasets import load_iris
+>>> BLoRD(3).fit_predict(load_iris().data).shape
+(150,)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from lordclust._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from lordclust import datasets, graph, methods, metrics
+    from lordclust.methods.lord import BLoRD, LoRD
+    from lordclust.result import TauPath
+    from lordclust.solver.path import tau_path
+    from lordclust.solver.projection import project_omega
+    from lordclust.solver.start import sinkhorn_start
+
+__all__ = [
+    "BLoRD",
+    "LoRD",
+    "TauPath",
+    "__version__",
+    "datasets",
+    "graph",
+    "methods",
+    "metrics",
+    "project_omega",
+    "sinkhorn_start",
+    "tau_path",
+]
+
+# Where each public name lives; loaded on first use, so that the import is light.
+_HOME = {
+    "BLoRD": "lordclust.methods.lord",
+    "LoRD": "lordclust.methods.lord",
+    "TauPath": "lordclust.result",
+    "project_omega": "lordclust.solver.projection",
+    "sinkhorn_start": "lordclust.solver.start",
+    "tau_path": "lordclust.solver.path",
+}
+_ROOMS = ("datasets", "graph", "methods", "metrics")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _ROOMS:
+        return import_module(f"lordclust.{name}")
+    raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,4 +11,6 @@ import numba
 
 SAFE_FASTMATH = {"reassoc", "contract", "nsz"}
 
-njit: Any = numba.njit(nogil=True, cache=True, fastmath=SAFE_FASTMATH, error_model="numpy")
+njit: Any = numba.njit(
+    nogil=True, cache=True, fastmath=SAFE_FASTMATH, error_model="numpy"
+)

@@ -178,6 +178,34 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     return np.asarray(w / w.sum())
 
 
+def check_count(value: Any, name: str) -> int:
+    """Return a whole number from 1."""
+    if not _is_integer(value):
+        raise TypeError(
+            f"{name} must be a whole number from 1, got {value!r} of type "
+            f"{type(value).__name__}."
+        )
+    if value < 1:
+        raise ValueError(f"{name} must be a whole number from 1, got {value}.")
+    return int(value)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
+    if not 0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+    return float(value)
+
+
+def check_choice(value: Any, known: Iterable[str], name: str) -> str:
+    """Return one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(name, value, known)
+    return value
+
+
 def missing_extra(package: str, extra: str) -> ImportError:
     """Return the error that says how to install an optional package.
 

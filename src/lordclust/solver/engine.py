@@ -104,6 +104,7 @@ class Engine:
         n_threads: int = 1,
     ) -> None:
         self.n, self.k = len(mass), len(mu)
+        self.mass = mass
         self.order = renumbering(S) if S is not None else None
         if self.order is not None:
             S = S[self.order][:, self.order]
@@ -236,7 +237,12 @@ class Engine:
                 self._seconds_per_step = (time.perf_counter() - start) / done
                 if callback is not None and callback(self.progress()):
                     break
-        return self.progress(), bool(s.slots[kernels.STATUS] == kernels.CONVERGED)
+        return self.progress(), self.converged
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last run reached its tolerance."""
+        return bool(self.shared.slots[kernels.STATUS] == kernels.CONVERGED)
 
     def _advance(
         self, pool: ThreadPoolExecutor, steps: int, max_iter: int, tol: float
@@ -246,11 +252,13 @@ class Engine:
         if T == 1:
             kernels.advance(s, 0, 1, steps, max_iter, tol)
             return
-        args = (T, steps, max_iter, tol)
-        for job in [pool.submit(kernels.advance, s, t, *args) for t in range(T)]:
-            job.result()
+
+        def work(tid: int) -> None:
+            kernels.advance(s, tid, T, steps, max_iter, tol)
+
+        list(pool.map(work, range(T)))
 
     def history(self) -> FloatArray:
         """Return the objective of each iteration of the last run."""
         n_iter = int(self.shared.slots[kernels.ITERATION])
-        return self.shared.history[: n_iter + 1].copy()
+        return np.array(self.shared.history[: n_iter + 1])

@@ -38,7 +38,7 @@ from lordclust.solver.lanes import (
 PAD = 4
 
 # What the threads share; engine.py makes it and says what each array is.
-Shared = namedtuple(  # noqa: PYI024 - numba knows this form
+Shared = namedtuple(
     "Shared",
     [
         "indptr", "indices", "data", "dense",
@@ -399,7 +399,7 @@ def finish_projection(
 
 @njit
 def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
-    """Put W'W into ``gram`` and return the next parity and |V'V|^2 / 2."""
+    """Put q W'W into ``gram``; return the next parity and q |V'V|^2 / 2."""
     k = s.mu.shape[0]
     gram_sweep(s, slots, blocks, parity, theta)
     barrier(s.sync, n_threads)
@@ -409,8 +409,9 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
     for i in range(k):
         for j in range(i + 1):
             norm += total[at + i * k + j] ** 2 * (0.5 if i == j else 1.0)
-            gram[i, j] = gram[j, i] = total[at + k * k + i * k + j]
-    return 1 - parity, norm
+            gram[i, j] = total[at + k * k + i * k + j] * memory[QUARTIC]
+            gram[j, i] = gram[i, j]
+    return 1 - parity, norm * memory[QUARTIC]
 
 
 @njit

@@ -24,7 +24,7 @@ FLAGS = ("contract", "nsz")
 Codegen = Callable[[Any, Any, Any, Any], Any]
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     """The numba type of sixteen numbers of one float type."""
 
     def __init__(self, dtype: Any) -> None:
@@ -32,8 +32,8 @@ class Lanes(types.Type):  # type: ignore[misc]
         super().__init__(name=f"Lanes({dtype})")
 
 
-@register_model(Lanes)  # type: ignore[misc]
-class LanesModel(PrimitiveModel):  # type: ignore[misc]
+@register_model(Lanes)
+class LanesModel(PrimitiveModel):
     """Lanes are held as one LLVM vector."""
 
     def __init__(self, manager: Any, lanes: Any) -> None:
@@ -67,7 +67,7 @@ def _widen(context: Any, builder: Any, lanes: Any, kind: Any, value: Any) -> Any
     return _spread(builder, number, context.get_value_type(lanes))
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def load(typingctx: Any, array: Any, place: Any) -> Any:
     """Return the lanes that start at ``array[place]``."""
     signature = Lanes(array.dtype)(array, types.intp)
@@ -82,7 +82,7 @@ def load(typingctx: Any, array: Any, place: Any) -> Any:
     return signature, codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def store(typingctx: Any, array: Any, place: Any, value: Any) -> Any:
     """Write the lanes to ``array[place]`` and what follows."""
     signature = types.void(array, types.intp, value)
@@ -97,7 +97,7 @@ def store(typingctx: Any, array: Any, place: Any, value: Any) -> Any:
     return signature, codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def same(typingctx: Any, number: Any, like: Any) -> Any:
     """Return ``number`` in every lane, as lanes of the kind of ``like``."""
 
@@ -110,7 +110,7 @@ def same(typingctx: Any, number: Any, like: Any) -> Any:
 def _elementwise(emit: Callable[[Any, Any, Any], Any]) -> Any:
     """Make an intrinsic of two lanes (or a number and lanes) from ``emit``."""
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def function(typingctx: Any, x: Any, y: Any) -> Any:
         lanes = x if isinstance(x, Lanes) else y
         if not isinstance(lanes, Lanes):
@@ -167,7 +167,7 @@ _bind(operator.mul, _mul)
 _bind(operator.truediv, _div)
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def sum_lanes(typingctx: Any, x: Any) -> Any:
     """Return the sum of the lanes, added pairwise in a fixed order."""
 
@@ -192,7 +192,7 @@ def sum_lanes(typingctx: Any, x: Any) -> Any:
     return x.dtype(x), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def any_positive(typingctx: Any, x: Any) -> Any:
     """Tell whether a lane is above 0."""
 
@@ -206,7 +206,7 @@ def any_positive(typingctx: Any, x: Any) -> Any:
     return types.boolean(x), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """Atomically add ``value`` to ``array[index]`` and return what it was."""
 
@@ -217,7 +217,7 @@ def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.int64(array, types.intp, types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def yield_thread(typingctx: Any) -> Any:
     """Let another thread of this machine run (nothing where POSIX is not)."""
 
@@ -231,7 +231,7 @@ def yield_thread(typingctx: Any) -> Any:
     return types.void(), codegen
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[misc]
+@intrinsic(prefer_literal=True)
 def row_product(
     typingctx: Any,
     indices: Any,

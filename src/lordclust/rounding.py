@@ -1,0 +1,41 @@
+"""V -> labels and probabilities."""
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+
+
+def membership_from(V: FloatArray, mu: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return P = diag(mass)^-1 V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i).
+
+    A row without mass (weight 0) is nobody's sample: it gets the proportions.
+    """
+    P = V * mu
+    total = P.sum(axis=1, keepdims=True)
+    empty = mass <= 0
+    P[empty], total[empty] = mu * mu, 1.0
+    return np.asarray(P / total)
+
+
+def labels_from(P: FloatArray) -> IntArray:
+    """Return the most probable cluster of each row."""
+    return np.asarray(P.argmax(axis=1), dtype=np.int64)
+
+
+def canonical_order(labels: IntArray, proportions: FloatArray) -> IntArray:
+    """Return the clusters in an order that does not depend on the run.
+
+    Clusters of equal proportion are interchangeable: the largest comes first, then
+    the one whose first sample comes first. Clusters of different proportions keep
+    the places the user gave them.
+    """
+    k = len(proportions)
+    sizes = np.bincount(labels, minlength=k)
+    firsts = np.full(k, len(labels))
+    found, where = np.unique(labels, return_index=True)
+    firsts[found] = where
+    order = np.empty(k, dtype=np.int64)
+    for share in np.unique(proportions):
+        places = np.flatnonzero(proportions == share)
+        order[places] = sorted(places, key=lambda j: (-sizes[j], firsts[j]))
+    return order

@@ -1,0 +1,79 @@
+"""Algorithms 1 and 2 of the paper, misprints corrected, in vectorised NumPy.
+
+Kept as the honest reference: plain projected gradient steps of length 1/L, each
+projected by Dykstra's method. What was corrected, and why, is in docs/errata.md.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lordclust._typing import FloatArray
+from lordclust.result import SolverResult
+
+
+def project_affine(Y: FloatArray, mu: FloatArray, p: FloatArray) -> FloatArray:
+    """Project onto V'1 = mu, V mu = p: Lemma (projection), with its ``+1``.
+
+    For p = 1/n this is Y + ((1'Y mu + 1)/n) 1mu' - 11'Y/n - Y mu mu'.
+    """
+    n = len(Y)
+    columns = (mu - Y.sum(axis=0)) / n
+    rows = p - Y @ mu
+    overlap = rows.mean()
+    return np.asarray(Y + columns + np.outer(rows - overlap, mu))
+
+
+def dykstra(
+    U: FloatArray,
+    mu: FloatArray,
+    p: FloatArray,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 1000,
+    beta: float | None = None,
+) -> tuple[FloatArray, int]:
+    """Project U onto Omega(mu) by Algorithm 2; return V and the iterations.
+
+    ``beta=None`` grows the relaxation from 1 towards 2 as the text says,
+    beta = 1 + (a_b - 1) / a_{b+1}; a number keeps it constant. Stops when V is
+    nonnegative *and* on the affine set, both to ``tol`` in the paper's units.
+    """
+    V, Z = U.copy(), np.zeros_like(U)
+    alpha = 1.0
+    limit = tol * min(mu.max(), p.max() / mu.min())
+    n_iter = 0
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
+        grown = 0.5 * (1 + np.sqrt(4 * alpha**2 + 1))
+        relax = 1 + (alpha - 1) / grown if beta is None else beta
+        alpha = grown
+        Y = (1 - relax) * V + relax * np.maximum(V - Z, 0)
+        Z = Y - V + Z
+        V = (1 - relax) * Y + relax * project_affine(Y, mu, p)
+        if -V.min() <= limit and np.abs(V - Y).max() <= limit:
+            break
+    return np.maximum(V, 0), n_iter
+
+
+def paper_descent(
+    V: FloatArray,
+    objective: Callable[[FloatArray], float],
+    gradient: Callable[[FloatArray], FloatArray],
+    lipschitz: float,
+    mu: FloatArray,
+    p: FloatArray,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 4000,
+) -> SolverResult:
+    """Run Algorithm 1: V <- P(V - grad/L) until V moves by at most ``tol``."""
+    history = [objective(V)]
+    residual, n_iter, converged = np.inf, 0, False
+    while n_iter < max_iter and not converged:
+        new, _ = dykstra(V - gradient(V) / lipschitz, mu, p)
+        residual = float(np.linalg.norm(new - V) / np.linalg.norm(V))
+        V = new
+        n_iter += 1
+        history.append(objective(V))
+        converged = residual <= tol
+    return SolverResult(V, history[-1], residual, n_iter, converged, np.array(history))

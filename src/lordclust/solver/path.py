@@ -1,0 +1,262 @@
+"""Continuation in tau: all tau from soft to hard, each from the one before.
+
+At tau = 0 the problem is convex with the trivial optimum 1 mu'/n. As tau grows,
+clusters split off; following them gives better optima than dozens of random starts
+at one tau, for the price of a few.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lordclust._typing import FloatArray, Graph
+from lordclust._validation import (
+    check_n_clusters,
+    check_proportions,
+    check_similarity,
+    check_weights,
+)
+from lordclust.result import TauPath
+from lordclust.rounding import canonical_order, labels_from
+from lordclust.solver import kernels, problem
+from lordclust.solver.engine import Engine
+from lordclust.solver.problem import Spectrum
+from lordclust.solver.start import given_start, random_start
+from lordclust.threads import count_threads
+
+#: Steps in tau: the first and smallest, the largest, and by how much they grow.
+SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5
+#: Steps of LoRD's own path.
+LORD_STEPS = 20
+#: Relative change of V in one step below which steps grow, above which they halve.
+SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
+
+
+def adaptive_taus(engine: Engine, last: float) -> Iterator[float]:
+    """Yield a grid up to ``last``: fine where V changes much.
+
+    The engine must be solved at each tau before the next one is asked for.
+    """
+    tau, step, before = min(SMALLEST_STEP, last), SMALLEST_STEP, None
+    while True:
+        yield tau
+        if tau >= last:
+            return
+        V = engine.shared.V[engine.shared.slots[kernels.NOW]]
+        if before is not None:
+            change = np.linalg.norm(V - before) / np.linalg.norm(V)
+            if change < SMALL_CHANGE:
+                step = min(step * GROWTH, LARGEST_STEP)
+            elif change > LARGE_CHANGE:
+                step = max(step / 2, SMALLEST_STEP)
+        before = V.copy()
+        # No last step shorter than half a step.
+        tau = last if last - tau < 1.5 * step else tau + step
+
+
+def _leave_saddle(engine: Engine, start: FloatArray) -> None:
+    """Mix some of the start into a V that has collapsed to 1 mu'/n.
+
+    Below the first split that point is the optimum, above it a saddle that a tight
+    tolerance would never leave. Mixtures of feasible points are feasible.
+    """
+    V = engine.shared.V[engine.shared.slots[kernels.NOW]]
+    trivial = np.outer(engine.mass, engine.shared.mu)
+    floor = float((trivial**2).sum())
+    if float((V**2).sum()) - floor < 1e-12 * floor:
+        engine.put(0.99 * trivial + 0.01 * start)
+
+
+def walk(
+    engine: Engine,
+    S: Graph,
+    ends: Spectrum,
+    last: float,
+    *,
+    tol: float,
+    max_iter: int,
+    taus: FloatArray | None = None,
+    callback: Callable[[float], Any] | None = None,
+) -> Iterator[tuple[float, float, int, bool]]:
+    """Solve along the grid; yield tau, residual, iterations, converged."""
+    grid = adaptive_taus(engine, last) if taus is None else iter(taus.tolist())
+    start = engine.get()
+    for tau in grid:
+        _leave_saddle(engine, start)
+        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+        progress, converged = engine.run(tol, max_iter)
+        yield tau, progress.residual, progress.n_iter, converged
+        if callback is not None and callback(tau):
+            return
+
+
+def walk_lord(engine: Engine, ends: Spectrum, *, tol: float, max_iter: int) -> None:
+    """Lead an engine for LoRD from the trivial point to its own problem.
+
+    LoRD plus tilt ||V||_F^2 is concave for tilt <= -lambda_max(S), with the trivial
+    optimum; the tilt is taken to 0 in steps, each solved from the one before.
+    """
+    for part in np.linspace(0, 1, LORD_STEPS + 1)[1:]:
+        tilt = -ends.high * (1 - part)
+        engine.aim(problem.lord_step(ends, engine.n, tilt), tilt)
+        engine.run(tol, max_iter)
+
+
+def _check_taus(taus: Any) -> FloatArray | None:
+    """Return an increasing grid in [0, 1], or None for the adaptive one."""
+    if taus is None:
+        return None
+    grid = np.atleast_1d(np.asarray(taus, dtype=np.float64))
+    inside = np.all(np.isfinite(grid)) and np.all((grid >= 0) & (grid <= 1))
+    if grid.ndim != 1 or grid.size == 0 or not inside or np.any(np.diff(grid) <= 0):
+        raise ValueError(
+            "taus must be increasing numbers in [0, 1], got "
+            f"{np.array2string(grid, threshold=6)}; use for example "
+            "numpy.linspace(0.02, 1, 50)."
+        )
+    return grid
+
+
+def tau_path(
+    S: Any,
+    n_clusters: int,
+    *,
+    taus: Any = None,
+    proportions: Any = None,
+    sample_weight: Any = None,
+    start: Any = "random",
+    keep: Any = None,
+    tol: float = 1e-4,
+    max_iter: int = 4000,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    callback: Callable[[float], Any] | None = None,
+) -> TauPath:
+    """Solve B-LoRD along a grid of tau, from soft to hard.
+
+    Solves max Tr(V'SV) + gamma(tau) ||V||_F^2 over Omega(mu) for each tau, starting
+    from the solution before it.
+
+    Parameters
+    ----------
+    S : array-like or sparse of shape (n, n)
+        Symmetric similarity.
+    n_clusters : int
+        Number of clusters.
+    taus : array-like, optional
+        Increasing grid in [0, 1]. By default adaptive: it starts where the first
+        cluster splits off and takes small steps where V changes much.
+    proportions : array-like of shape (n_clusters,), optional
+        Shares of the clusters, summing to 1; equal by default.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the samples.
+    start : "random" or array of shape (n, n_clusters)
+        V for the first tau. On the path the result hardly depends on it.
+    keep : "all" or array-like of taus, optional
+        At which taus to keep memberships (the nearest grid points); by default at
+        the last.
+    tol, max_iter
+        Of each solve, as in :class:`lordclust.BLoRD`.
+    random_state : int, RandomState or None
+        For the random start.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    callback : callable, optional
+        Called with tau after each; a true answer ends the path there.
+
+    Returns
+    -------
+    path : TauPath
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> S = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> path = tau_path(S, 2, random_state=0)
+    >>> path.labels[-1]
+    array([0, 0, 0, 1, 1, 1])
+    """
+    S = check_similarity(S)
+    n = S.shape[0]
+    k = check_n_clusters(n_clusters, n)
+    shares = check_proportions(proportions, k)
+    p = check_weights(sample_weight, n)
+    mass = np.full(n, 1 / n) if p is None else p
+    mu = np.sqrt(shares)
+    engine = Engine(S, mu, mass, n_threads=count_threads(n_jobs))
+    if isinstance(start, str) and start == "random":
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        engine.put(random_start(n, mu, mass, rng))
+    else:
+        engine.put(given_start(start, n, mu))
+    ends = problem.spectrum(S)
+    rows = _Rows(engine, S, ends, mu, mass, keep)
+    grid = _check_taus(taus)
+    for tau, residual, n_iter, converged in walk(
+        engine, S, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback
+    ):
+        rows.add(tau, residual, n_iter, converged)
+    return rows.record(shares)
+
+
+class _Rows:
+    """Collects a path, one row a tau."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        S: Graph,
+        ends: Spectrum,
+        mu: FloatArray,
+        mass: FloatArray,
+        keep: Any,
+    ) -> None:
+        self.engine, self.S, self.ends = engine, S, ends
+        self.mu, self.mass = mu, mass
+        self.keep = keep
+        self.rows: list[tuple[Any, ...]] = []
+        self.kept: dict[float, FloatArray] = {}
+
+    def add(self, tau: float, residual: float, n_iter: int, converged: bool) -> None:
+        """Take down where the engine stands."""
+        V = self.engine.get()
+        P = V * self.mu / np.where(self.mass > 0, self.mass, 1)[:, None]
+        objective = problem.blord_objective(self.S, V, self.ends.gamma(tau))
+        blocks = len(self.mu) / len(V) - float((V**2).sum())
+        row = (tau, objective, P.argmax(axis=1), n_iter, residual, converged, blocks)
+        self.rows.append(row)
+        if self._wanted(tau):
+            self.kept[tau] = P
+        self.last = P
+
+    def _wanted(self, tau: float) -> bool:
+        """Tell whether the membership at tau may be asked for."""
+        return self.keep is not None
+
+    def record(self, shares: FloatArray) -> TauPath:
+        """Return the path with clusters in canonical order."""
+        tau, objective, labels, n_iter, residual, converged, blocks = (
+            np.array(column) for column in zip(*self.rows, strict=True)
+        )
+        self.kept[float(tau[-1])] = self.last
+        kept = self.kept
+        if self.keep is not None and not isinstance(self.keep, str):
+            grid = np.array(list(kept))
+            near = {float(grid[np.abs(grid - t).argmin()]) for t in self.keep}
+            kept = {t: kept[t] for t in sorted(near)}
+        order = canonical_order(labels_from(self.last), shares)
+        rank = np.argsort(order)
+        return TauPath(
+            taus=tau,
+            objectives=objective,
+            labels=rank[labels],
+            memberships={t: P[:, order] for t, P in kept.items()},
+            n_iter=n_iter,
+            residuals=residual,
+            converged=converged,
+            block_diagonality=blocks,
+            proportions=shares[order],
+            eigenvalues=(self.ends.low, self.ends.high),
+        )

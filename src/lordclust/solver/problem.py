@@ -1,0 +1,144 @@
+"""The two models: objective, gradient, Lipschitz bounds, and what tau means."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+
+from lordclust._typing import FloatArray, Graph
+
+#: Below this many samples a full eigendecomposition is cheaper than Lanczos.
+DENSE_EIGEN = 48
+
+
+class Spectrum(NamedTuple):
+    """The two ends of the spectrum of S."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """How far the ends are apart (1 for a multiple of the identity)."""
+        return self.high - self.low if self.high > self.low else 1.0
+
+    def gamma(self, tau: float) -> float:
+        """Return gamma = -high + tau (high - low)."""
+        return -self.high + tau * (self.high - self.low)
+
+
+def spectrum(S: Graph) -> Spectrum:
+    """Return the smallest and the largest eigenvalue of S, to about 1e-3.
+
+    One Lanczos run from a fixed vector gives both. Where it fails, Gershgorin's
+    discs bound them.
+    """
+    n = S.shape[0]
+    if n <= DENSE_EIGEN:
+        values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
+        return Spectrum(float(values[0]), float(values[-1]))
+    # Positive, so that it is never orthogonal to the Perron vector of a graph.
+    start = np.random.default_rng(0).random(n) + 0.1
+    try:
+        low, high = eigsh(
+            S, 2, which="BE", tol=1e-3, v0=start, return_eigenvectors=False
+        )
+    except (ArpackError, ArpackNoConvergence):
+        return _gershgorin(S)
+    return Spectrum(float(min(low, high)), float(max(low, high)))
+
+
+def _gershgorin(S: Graph) -> Spectrum:
+    """Bound the spectrum by Gershgorin's discs."""
+    centre = np.asarray(S.diagonal())
+    radius = np.asarray(abs(S).sum(axis=1)).ravel() - np.abs(centre)
+    return Spectrum(float((centre - radius).min()), float((centre + radius).max()))
+
+
+def lord_objective(S: Graph, V: FloatArray) -> float:
+    """Return ||S - VV'||_F^2 without forming VV'.
+
+    ||S||_F^2 - 2 Tr(V'SV) + ||V'V||_F^2.
+    """
+    norm2 = float((S.data**2).sum() if sp.issparse(S) else (S**2).sum())
+    quad = float((V * (S @ V)).sum())
+    return norm2 - 2 * quad + float(((V.T @ V) ** 2).sum())
+
+
+def lord_gradient(S: Graph, V: FloatArray) -> FloatArray:
+    """Return 4 (VV' - S) V, the gradient of :func:`lord_objective`."""
+    return np.asarray(4 * (V @ (V.T @ V) - S @ V))
+
+
+def lord_lipschitz(ends: Spectrum, n: int) -> float:
+    """Return 4 (3/n + ||S||_op): Theorem on Lipschitz continuity, L_1."""
+    return 4 * (3 / n + max(abs(ends.low), abs(ends.high)))
+
+
+def blord_objective(S: Graph, V: FloatArray, gamma: float) -> float:
+    """Return Tr(V'SV) + gamma ||V||_F^2, to be maximised."""
+    return float((V * (S @ V)).sum() + gamma * (V**2).sum())
+
+
+def blord_gradient(S: Graph, V: FloatArray, gamma: float) -> FloatArray:
+    """Return -2 (SV + gamma V), the gradient of minus :func:`blord_objective`."""
+    return np.asarray(-2 * (S @ V + gamma * V))
+
+
+def blord_lipschitz(ends: Spectrum, gamma: float) -> float:
+    """Return 2 ||S + gamma I||_op: Theorem on Lipschitz continuity, L_2."""
+    return 2 * max(abs(ends.low + gamma), abs(ends.high + gamma))
+
+
+def blord_step(ends: Spectrum, tau: float) -> float:
+    """Return the step c of U = V + c (SV + gamma V).
+
+    Descent needs a bound on the curvature *from above* only: minus the objective has
+    second derivatives up to -2 (low + gamma) = 2 (1 - tau) (high - low), where the
+    paper's L_2 also counts the concave side. For tau <= 1/2 the two are the same;
+    beyond, the step may be longer. The floor 0.2 keeps the warm start of the
+    projection close.
+    """
+    return 1 / (ends.width * max(1 - tau, 0.2))
+
+
+def lord_step(ends: Spectrum, n: int, tilt: float = 0.0) -> float:
+    """Return the step c of U = V + c (SV + tilt V - V V'V), from the same bound."""
+    return 1 / (3 / n + max(0.0, -ends.low - tilt))
+
+
+def tau_from_n(S: Graph, n_clusters: int) -> float:
+    """Return min(2 n^-0.24, 1), the paper's first rule."""
+    n: int = S.shape[0]
+    return float(min(2 * n**-0.24, 1.0))
+
+
+def tau_from_blocks(S: Graph, n_clusters: int) -> float:
+    """Return min(0.34 exp(50 b - 0.03 log n), 1), the paper's second rule.
+
+    b = (sum of the k largest eigenvalues of the Laplacian of S) / (its trace).
+    """
+    n = S.shape[0]
+    degrees = np.asarray(S.sum(axis=1)).ravel()
+    trace = float(degrees.sum() - S.diagonal().sum())
+    if trace <= 0:
+        return 1.0
+    laplacian = sp.diags_array(degrees) - sp.csr_array(S)
+    if n_clusters >= n - 1 or n <= DENSE_EIGEN:
+        top = np.linalg.eigvalsh(laplacian.toarray())[-n_clusters:]
+    else:
+        start = np.random.default_rng(0).standard_normal(n)
+        top = eigsh(
+            laplacian, n_clusters, which="LA", v0=start, return_eigenvectors=False
+        )
+    return min(0.34 * math.exp(50 * top.sum() / trace - 0.03 * math.log(n)), 1.0)
+
+
+#: The rules ``tau="name"`` stands for; ``"auto"`` is the end of the path.
+TAU_RULES: dict[str, Any] = {
+    "n": tau_from_n,
+    "blocks": tau_from_blocks,
+    "auto": lambda S, n_clusters: 1.0,
+}

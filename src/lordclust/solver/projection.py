@@ -1,0 +1,169 @@
+"""Projection onto Omega(mu) = { V >= 0 : V'1 = mu, V mu = p }."""
+
+from typing import Any
+
+import numpy as np
+
+from lordclust._typing import FloatArray
+from lordclust._validation import check_weights, unknown_name
+from lordclust.result import Projection
+
+
+def check_mu(mu: Any) -> FloatArray:
+    """Return mu as a positive vector of length 1 (in the Euclidean sense)."""
+    mu = np.asarray(mu, dtype=np.float64)
+    if mu.ndim != 1 or mu.size == 0 or not np.all(np.isfinite(mu)) or np.any(mu <= 0):
+        raise ValueError(
+            f"mu must be a vector of positive numbers, got shape {mu.shape} with "
+            f"minimum {mu.min() if mu.size else 'none'}; take the square roots of "
+            "the cluster proportions."
+        )
+    norm = float(np.linalg.norm(mu))
+    if abs(norm - 1) > 1e-6:
+        raise ValueError(
+            f"mu must have Euclidean norm 1, got {norm:.6g}; it holds the square "
+            "roots of proportions that sum to 1."
+        )
+    return np.asarray(mu / norm)
+
+
+def _check_U(U: Any, mu: FloatArray) -> FloatArray:
+    """Return U as a finite float array with one column for each entry of mu."""
+    U = np.asarray(U, dtype=np.float64)
+    if U.ndim != 2 or U.shape[1] != len(mu) or U.shape[0] < 1:
+        raise ValueError(
+            f"U must have one row a sample and {len(mu)} columns as mu has entries, "
+            f"got shape {U.shape}."
+        )
+    if not np.all(np.isfinite(U)):
+        raise ValueError("U must be finite, got NaN or infinity; remove those rows.")
+    return np.asarray(U)
+
+
+def feasibility_error(V: FloatArray, mu: FloatArray, p: FloatArray) -> float:
+    """Return the largest relative error of a row or column sum of V."""
+    columns = np.abs(V.sum(axis=0) - mu) / mu
+    rows = np.abs(V @ mu - p)[p > 0] / p[p > 0]
+    return float(max(columns.max(), rows.max(initial=0.0), -min(V.min(), 0.0)))
+
+
+def project_omega(
+    U: Any,
+    mu: Any,
+    *,
+    method: str = "newton",
+    tol: float | None = None,
+    start: Any = None,
+    sample_weight: Any = None,
+    max_iter: int = 1000,
+) -> FloatArray:
+    """Project U onto Omega(mu).
+
+    Solves min ||V - U||_F^2 subject to V >= 0, V'1 = mu, V mu = p, where p = 1/n or
+    the normalised sample weights.
+
+    Parameters
+    ----------
+    U : array-like of shape (n, k)
+        The matrix to project.
+    mu : array-like of shape (k,)
+        Positive, of Euclidean norm 1: square roots of the cluster proportions.
+    method : {"newton", "dykstra"}
+        ``"newton"``: exact. The row multipliers are roots of one-dimensional
+        functions, the k column multipliers are found by semismooth Newton steps.
+        ``"dykstra"``: the paper's Algorithm 2 with its misprints corrected, with
+        constant over-relaxation 1.5 (growth towards 2 can diverge).
+    tol : float, optional
+        Relative tolerance of the marginals. Newton always goes to rounding, so it
+        only concerns Dykstra (default 1e-10).
+    start : array-like of shape (k,), optional
+        Column multipliers to start Newton from.
+    sample_weight : array-like of shape (n,), optional
+        Weights w; the rows of V mu sum to w / sum(w) in place of 1/n.
+    max_iter : int
+        Limit for Dykstra.
+
+    Returns
+    -------
+    V : ndarray of shape (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mu = np.sqrt([0.5, 0.5])
+    >>> V = project_omega([[1.0, 0.0], [0.0, 1.0]], mu)
+    >>> (2 * V * mu).round(3)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return project(
+        U,
+        mu,
+        method=method,
+        tol=tol,
+        start=start,
+        sample_weight=sample_weight,
+        max_iter=max_iter,
+    ).V
+
+
+def project(
+    U: Any,
+    mu: Any,
+    *,
+    method: str = "newton",
+    tol: float | None = None,
+    start: Any = None,
+    sample_weight: Any = None,
+    max_iter: int = 1000,
+) -> Projection:
+    """Do as :func:`project_omega` does, and return the certificate too."""
+    if method not in METHODS:
+        raise unknown_name("projection method", method, METHODS)
+    mu = check_mu(mu)
+    U = _check_U(U, mu)
+    p = check_weights(sample_weight, len(U))
+    if p is None:
+        p = np.full(len(U), 1 / len(U))
+    V, multipliers, n_iter = METHODS[method](U, mu, p, tol, start, max_iter)
+    return Projection(V, multipliers, feasibility_error(V, mu, p), n_iter)
+
+
+def _newton(
+    U: FloatArray, mu: FloatArray, p: FloatArray, tol: Any, start: Any, max_iter: int
+) -> tuple[FloatArray, FloatArray, int]:
+    """Project by semismooth Newton."""
+    from lordclust.solver import kernels
+    from lordclust.solver.engine import Engine
+
+    engine = Engine(None, mu, p)
+    # U + 1 a' + b mu' has the same projection: take the common part out, so that
+    # large entries leave as many digits as possible.
+    shift = U.mean(axis=0)
+    centred = U - shift
+    centred -= np.outer(centred @ mu, mu)
+    if start is not None:
+        start = np.asarray(start, dtype=np.float64) - shift
+    V = engine.project(centred, start)
+    multipliers = engine.shared.a + shift
+    n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
+    if feasibility_error(V, mu, p) > 1e-13:
+        # Digits were lost against large entries of U. V itself is of natural size:
+        # projecting it moves it by no more than it is off.
+        V = engine.project(V)
+    return V, multipliers, n_iter
+
+
+def _dykstra(
+    U: FloatArray, mu: FloatArray, p: FloatArray, tol: Any, start: Any, max_iter: int
+) -> tuple[FloatArray, FloatArray, int]:
+    """Project by Dykstra's method with constant over-relaxation."""
+    from lordclust.solver.paper import dykstra
+
+    V, n_iter = dykstra(
+        U, mu, p, tol=1e-10 if tol is None else tol, max_iter=max_iter, beta=1.5
+    )
+    return V, np.zeros(len(mu)), n_iter
+
+
+METHODS = {"newton": _newton, "dykstra": _dykstra}
