@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from lordclust._typing import FloatArray, IntArray
 
@@ -88,7 +89,7 @@ class TauPath:
     memberships: dict[float, FloatArray] = field(repr=False)
     n_iter: IntArray
     residuals: FloatArray
-    converged: FloatArray
+    converged: npt.NDArray[np.bool_]
     block_diagonality: FloatArray
     proportions: FloatArray
     eigenvalues: tuple[float, float]
@@ -96,3 +97,9 @@ class TauPath:
     def at(self, tau: float) -> int:
         """Return the index of the grid point nearest to ``tau``."""
         return int(np.argmin(np.abs(self.taus - tau)))
+
+    def membership(self, tau: float | None = None) -> FloatArray:
+        """Return the kept membership nearest to ``tau`` (the last by default)."""
+        kept = np.array(list(self.memberships))
+        nearest = kept[-1] if tau is None else kept[np.abs(kept - tau).argmin()]
+        return self.memberships[float(nearest)]

@@ -12,7 +12,7 @@ def membership_from(V: FloatArray, mu: FloatArray, mass: FloatArray) -> FloatArr
     """
     P = V * mu
     total = P.sum(axis=1, keepdims=True)
-    empty = mass <= 0
+    empty = (mass <= 0) | (total[:, 0] <= 0)  # so light that V underflowed
     P[empty], total[empty] = mu * mu, 1.0
     return np.asarray(P / total)
 

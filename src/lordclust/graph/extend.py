@@ -6,7 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import FloatArray, Graph
-from lordclust.graph.kernel import floor_scales
+from lordclust.graph.kernel import floor_scales, unit_scale
+from lordclust.graph.knn import nearest
+
+_CHUNK_NUMBERS = 1 << 20  # differences held at once
 
 
 class Extension:
@@ -35,21 +38,33 @@ class Extension:
         metric: str = "euclidean",
         scale_neighbor: int = 7,
     ) -> None:
-        from sklearn.neighbors import NearestNeighbors
-
         n = X.shape[0]
         wanted = n.bit_length() if n_neighbors is None else n_neighbors
         self.count = min(n, wanted)
         self.nth = min(scale_neighbor, n - 1)
-        self.n = n
-        self.search = NearestNeighbors(n_neighbors=max(self.count, self.nth, 1))
-        self.search.set_params(metric=metric).fit(X)
-        d, _ = self.search.kneighbors(X, n_neighbors=min(n, self.nth + 1))
+        self.n, self.metric = n, metric
+        self.X = sparse.csr_array(X) if sparse.issparse(X) else X
+        self.search: Any = None  # made at first use
+
+    def _prepare(self) -> None:
+        """Find the scales of the known samples."""
+        from sklearn.neighbors import NearestNeighbors
+
+        search = NearestNeighbors(metric=self.metric)
+        search.set_params(n_neighbors=max(self.count, self.nth, 1)).fit(self.X)
+        _, d = nearest(self.X, max(self.nth, 1), self.metric)
+        if self.metric == "euclidean":
+            d = d / unit_scale(self.X)
         self.sigma = floor_scales(d[:, -1], d)
+        self.search = search  # last: another thread may look
 
     def weights(self, X: Any) -> Graph:
         """Return row-normalised weights, new samples by known ones."""
+        if self.search is None:
+            self._prepare()
         d, index = self.search.kneighbors(X)
+        if self.metric == "euclidean":
+            d = self._measured(X, index)
         sigma = np.maximum(d[:, max(self.nth, 1) - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.
@@ -58,6 +73,20 @@ class Extension:
         copies = d <= 1e-12 * sigma[:, None]
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
         return _rows(w / w.sum(axis=1, keepdims=True), index, self.n)
+
+    def _measured(self, X: Any, index: Any) -> FloatArray:
+        """Return distances by differences: exact zeros for copies."""
+        X = sparse.csr_array(X) if sparse.issparse(X) else X
+        m, q = index.shape
+        rows = max(1, _CHUNK_NUMBERS // (q * X.shape[1]))
+        d = np.empty((m, q))
+        for first in range(0, m, rows):
+            part = slice(first, first + rows)
+            others = index[part].ravel()
+            new = X[np.repeat(np.arange(m)[part], q)].astype(np.float64)
+            gap = new - self.X[others].astype(np.float64)
+            d[part] = np.sqrt((gap * gap).sum(axis=1)).reshape(-1, q)
+        return d
 
 
 def _rows(w: FloatArray, index: Any, n: int) -> Graph:

@@ -78,6 +78,11 @@ class DoublyStochasticClusterer(
         weights = check_weights(sample_weight, n)
         mass = np.full(n, 1 / n) if weights is None else weights
         S = make_affinity(self.affinity, X)
+        if S.shape[0] != n:
+            raise ValueError(
+                f"S must have a row for each of the {n} samples, but affinity returned "
+                f"shape {S.shape}."
+            )
         results = self._solve(S, np.sqrt(shares), mass)
         best = self._best(results)
         self.all_objectives_ = np.array([r.objective for r in results])
@@ -110,10 +115,8 @@ class DoublyStochasticClusterer(
         """
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        if self._is_precomputed():
+        if self._extension is None:
             return self._average(X)
-        if not hasattr(self, "_extension"):
-            self._extension = self._make_extension()
         return np.asarray(self._extension.weights(X) @ self.membership_)
 
     def pair_probability(self, i: Any, j: Any) -> FloatArray:
@@ -169,7 +172,7 @@ class DoublyStochasticClusterer(
     def _check_X(self, X: Any, *, reset: bool = True) -> Any:
         """Return X checked as scikit-learn does."""
         if self._is_precomputed():
-            accept: Any = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+            accept: Any = ["csr", "csc", "coo"]
         else:
             accept = "csr"
         return validate_data(
@@ -223,7 +226,8 @@ class DoublyStochasticClusterer(
     ) -> Self:
         """Set the fitted attributes, clusters in canonical order."""
         P = membership_from(result.V, np.sqrt(shares), mass)
-        order = canonical_order(labels_from(P), shares)
+        # A sample without mass has no say in the numbering.
+        order = canonical_order(labels_from(P)[mass > 0], shares)
         self.V_ = np.ascontiguousarray(result.V[:, order])
         self.membership_ = np.ascontiguousarray(P[:, order])
         self.labels_ = labels_from(self.membership_)
@@ -235,9 +239,7 @@ class DoublyStochasticClusterer(
         self.converged_ = result.converged
         self.history_ = result.history
         self.affinity_matrix_ = S
-        self._X_fit = None if self._is_precomputed() else X
-        if hasattr(self, "_extension"):
-            del self._extension
+        self._extension = None if self._is_precomputed() else self._make_extension(X)
         if not result.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
@@ -248,11 +250,11 @@ class DoublyStochasticClusterer(
             )
         return self
 
-    def _make_extension(self) -> Extension:
+    def _make_extension(self, X: Any) -> Extension:
         """Return the weights from new samples, as the graph was built."""
         graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
         return Extension(
-            self._X_fit,
+            X,
             graph.n_neighbors,
             metric=graph.metric,
             scale_neighbor=graph.scale_neighbor,
@@ -260,12 +262,17 @@ class DoublyStochasticClusterer(
 
     def _average(self, weights: Any) -> FloatArray:
         """Return memberships averaged with given similarities as weights."""
-        W = sparse.csr_array(weights) if sparse.issparse(weights) else weights
-        total = np.asarray(W.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+        # Probabilities need weights of one sign: dissimilar samples count for nothing.
+        W: Any = weights.astype(np.float64)
+        W = W.maximum(0).tocsr() if sparse.issparse(W) else np.maximum(W, 0)
+        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
         P = np.asarray(W @ self.membership_)
         lonely = total[:, 0] <= 0
         P[lonely], total[lonely] = self.proportions_, 1.0
         return np.asarray(P / total)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "labels_")  # n_features_in_ outlives a failed fit
 
     @property
     def _n_features_out(self) -> int:

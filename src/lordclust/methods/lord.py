@@ -163,7 +163,7 @@ class BLoRD(DoublyStochasticClusterer):
     tau : float or {"auto", "n", "blocks"}, default="auto"
         From soft (0) to hard (1). "auto": 1, the end of the path. "n" and "blocks":
         the paper's rules min(2 n^-0.24, 1) and min(0.34 exp(50 b - 0.03 log n), 1),
-        b the share of the k largest Laplacian eigenvalues.
+        b the share of the k smallest Laplacian eigenvalues.
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
         of cluster j is exactly ``proportions[j]``.
@@ -264,7 +264,6 @@ class BLoRD(DoublyStochasticClusterer):
         ends = problem.spectrum(S)
         tau = self.tau
         tau = problem.TAU_RULES[tau](S, len(mu)) if isinstance(tau, str) else float(tau)
-        self.tau_, self.gamma_ = tau, ends.gamma(tau)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
 
         def paper(V: FloatArray, threads: int) -> SolverResult:
@@ -285,7 +284,9 @@ class BLoRD(DoublyStochasticClusterer):
         task = paper if self.algorithm == "paper" else fast
         if self._uses_path():
             task = path
-        return self._run_all(task, self._starts(S.shape[0], mu, mass))
+        results = self._run_all(task, self._starts(S.shape[0], mu, mass))
+        self.tau_, self.gamma_ = tau, ends.gamma(tau)
+        return results
 
     def _best(self, results: list[SolverResult]) -> SolverResult:
         return max(results, key=lambda r: r.objective)

@@ -4,9 +4,10 @@ import numpy as np
 
 from lordclust._typing import FloatArray, Graph
 from lordclust.result import SolverResult
-from lordclust.solver import paper, problem
+from lordclust.solver import kernels, paper, problem
 from lordclust.solver.engine import Callback, Engine
 from lordclust.solver.problem import Spectrum
+from lordclust.solver.projection import project_omega
 
 
 def solve_blord(
@@ -20,7 +21,9 @@ def solve_blord(
     callback: Callback | None = None,
 ) -> SolverResult:
     """Solve B-LoRD at ``tau`` from the engine's current V."""
-    engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+    # The paper's own step: from a random start a longer one picks worse basins.
+    step = 2 / problem.blord_lipschitz(ends, ends.gamma(tau))
+    engine.aim(step, ends.gamma(tau))
     engine.run(tol, max_iter, callback)
     return blord_result(engine, S, ends, tau)
 
@@ -28,11 +31,11 @@ def solve_blord(
 def blord_result(engine: Engine, S: Graph, ends: Spectrum, tau: float) -> SolverResult:
     """Return where the engine stands, the objective measured anew."""
     progress = engine.progress()
-    V = _settled(engine)
+    V = settled(engine)
     return SolverResult(
         V,
         problem.blord_objective(S, V, ends.gamma(tau)),
-        progress.residual,
+        _residual(engine, V, problem.blord_gradient(S, V, ends.gamma(tau))),
         progress.n_iter,
         engine.converged,
         engine.history(),
@@ -49,7 +52,7 @@ def solve_lord(
     callback: Callback | None = None,
 ) -> SolverResult:
     """Solve LoRD from the engine's current V; S has entries that sum to 1."""
-    engine.aim(problem.lord_step(ends, engine.n))
+    engine.aim(problem.lord_step(ends, engine.mass.max()))
     engine.run(tol, max_iter, callback)
     return lord_result(engine, S)
 
@@ -57,22 +60,36 @@ def solve_lord(
 def lord_result(engine: Engine, S: Graph) -> SolverResult:
     """Return where an engine for LoRD stands, the objective measured anew."""
     progress = engine.progress()
-    V = _settled(engine)
+    V = settled(engine)
     objective = problem.lord_objective(S, V)
     # The engine climbs h = <V, SV> - |V'V|^2/2; the model is |S|^2 - 2 h.
     norm2 = objective + 2 * float((V * (S @ V)).sum()) - float(((V.T @ V) ** 2).sum())
     history = norm2 - 2 * engine.history()
+    residual = _residual(engine, V, problem.lord_gradient(S, V) / 2)
     return SolverResult(
-        V, objective, progress.residual, progress.n_iter, engine.converged, history
+        V, objective, residual, progress.n_iter, engine.converged, history
     )
 
 
-def _settled(engine: Engine) -> FloatArray:
+def _residual(engine: Engine, V: FloatArray, gradient: FloatArray) -> float:
+    """Return ||V - P(V - c gradient / 2)||_F / ||V||_F at the engine's step c.
+
+    A descent that converged has just measured it at this V.
+    """
+    if engine.converged:
+        return engine.progress().residual
+    step = float(engine.shared.memory[kernels.STEP])
+    U = V - step * gradient / 2
+    moved = project_omega(U, engine.shared.mu, sample_weight=engine.mass) - V
+    return float(np.linalg.norm(moved) / np.linalg.norm(V))
+
+
+def settled(engine: Engine) -> FloatArray:
     """Return V, feasible to rounding also when the descent was cut short."""
     V = engine.get()
     if engine.converged:
         return V
-    return Engine(None, engine.shared.mu, engine.mass).project(V)
+    return project_omega(V, engine.shared.mu, sample_weight=engine.mass)
 
 
 def paper_blord(
@@ -123,7 +140,7 @@ def paper_lord(
         V,
         lambda V: problem.lord_objective(S, V),
         lambda V: problem.lord_gradient(S, V),
-        problem.lord_lipschitz(ends, len(V)),
+        problem.lord_lipschitz(ends, p.max()),
         mu,
         p,
         tol=tol,

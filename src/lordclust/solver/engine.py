@@ -65,16 +65,24 @@ def _csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and dense form; what is not used is empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
-        return empty, empty, np.zeros(0), np.ascontiguousarray(S, dtype=np.float64)
+        return np.zeros(0, np.int64), empty, np.zeros(0), _writeable(S)
     S = sp.csr_array(S)
     small = S.nnz < np.iinfo(np.int32).max
     index = np.int32 if small else np.int64
     return (
         S.indptr.astype(np.int64),
-        S.indices.astype(index, copy=False),
-        np.ascontiguousarray(S.data, dtype=np.float64),
+        np.require(S.indices, dtype=index, requirements=["C", "W"]),
+        _writeable(S.data),
         np.zeros((0, 0)),
     )
+
+
+def _writeable(x: Any) -> FloatArray:
+    """Return doubles that numba takes for the usual kind, copied only if they are not.
+
+    Read-only arrays are another type to it, and another compilation.
+    """
+    return np.require(x, dtype=np.float64, requirements=["C", "W"])
 
 
 class Engine:
@@ -195,15 +203,19 @@ class Engine:
         out[self.order] = V
         return out
 
-    def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; momentum and counters start afresh."""
+    def aim(self, step: float, tilt: float = 0.0, *, warm: bool = False) -> None:
+        """Set the step length and gamma; momentum and counters start afresh.
+
+        ``warm`` says that V is close to the solution, so momentum is used at once.
+        """
         memory, slots = self.shared.memory, self.shared.slots
         # Multipliers scale with the step: keep them a good start.
         if memory[kernels.STEP] > 0:
             self.shared.a[:] *= step / memory[kernels.STEP]
         memory[kernels.STEP], memory[kernels.TILT] = step, tilt
         memory[kernels.MOMENTUM], memory[kernels.THETA] = 1.0, 0.0
-        memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
+        memory[kernels.SLACK] = 0.0
+        memory[kernels.RESIDUAL] = kernels.CALM if warm else 1.0
         memory[kernels.OBJECTIVE] = -np.inf
         slots[kernels.ITERATION] = slots[kernels.SWEEPS] = slots[kernels.VERIFY] = 0
         slots[kernels.STATUS] = kernels.RUNNING

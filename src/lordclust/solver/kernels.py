@@ -59,6 +59,7 @@ DUAL, MOVED, QUAD, NORM2, HESSIAN = range(5)
 
 STRICT = 1e-13  # relative error of the column sums in a V that may be returned
 MEASURE_EVERY = 4  # iterations between two looks at the residual
+CALM = 1e-2  # residual below which momentum is used: before, it picks worse basins
 
 
 @njit
@@ -76,6 +77,21 @@ def barrier(sync, n_threads):
         spins += 1
         if spins > 500:
             yield_thread()
+
+
+# Loops, not slices: numba compiles a slice assignment with its whole error message.
+@njit
+def copy_to(target, source):
+    """Copy a vector."""
+    for x in range(source.shape[0]):
+        target[x] = source[x]
+
+
+@njit
+def clear(target, count):
+    """Set the first ``count`` entries to 0."""
+    for x in range(count):
+        target[x] = 0.0
 
 
 @njit
@@ -212,7 +228,7 @@ def gram_sweep(s, slots, blocks, parity, theta):
     W = np.empty((k, LANES), s.rows.dtype)
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
-        part[:] = 0.0
+        clear(part, part.shape[0])
         at = k + HESSIAN + k * k
         for tile in range(s.edges[block], s.edges[block + 1]):
             V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
@@ -287,7 +303,7 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure):
     n = rows_next.shape[0]
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
-        part[: k + HESSIAN + k * k] = 0.0
+        clear(part, k + HESSIAN + k * k)
         for tile in range(s.edges[block], s.edges[block + 1]):
             if gradient:
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
@@ -306,7 +322,7 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure):
 @njit
 def add_blocks(parts, out):
     """Add the parts in block order: the same bits whoever wrote them."""
-    out[:] = parts[0]
+    copy_to(out, parts[0])
     for block in range(1, parts.shape[0]):
         for x in range(out.shape[0]):
             out[x] += parts[block, x]
@@ -391,7 +407,7 @@ def finish_projection(
             if error <= tol or dual <= enough:
                 break
             length *= 0.5
-        a[:] = trial
+        copy_to(a, trial)
         if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
             break  # rounding: no further digit is to be had
     return parity
@@ -440,6 +456,8 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
             slots[STATUS] = EXHAUSTED
             break
         grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * memory[MOMENTUM] ** 2))
+        if memory[RESIDUAL] > CALM:
+            grown = 1.0
         theta = 0.0 if verify else (memory[MOMENTUM] - 1.0) / grown
         measure = verify or slots[ITERATION] % MEASURE_EVERY == MEASURE_EVERY - 1
         fresh = slots[SV_KNOWN] == 0 or memory[OBJECTIVE] == -np.inf
@@ -465,6 +483,8 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
                 slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
                 memory[MOMENTUM], memory[THETA] = 1.0, 0.0
                 slots[VERIFY] = 0
+                if tid == 0:
+                    s.history[slots[ITERATION]] = memory[OBJECTIVE]
                 continue
             memory[OBJECTIVE] = objective
         loose = max(STRICT, min(1e-4, 0.01 * memory[RESIDUAL]))
@@ -492,9 +512,9 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
             memory[SLACK] += price * (total[j] - s.mu[j])
     barrier(s.sync, n_threads)
     if tid == 0:
-        s.a[:] = a
-        s.memory[:] = memory
-        s.slots[:] = slots
+        copy_to(s.a, a)
+        copy_to(s.memory, memory)
+        copy_to(s.slots, slots)
     barrier(s.sync, n_threads)
 
 

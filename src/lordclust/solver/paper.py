@@ -38,11 +38,13 @@ def dykstra(
     ``beta=None`` grows the relaxation from 1 towards 2 as the text says,
     beta = 1 + (a_b - 1) / a_{b+1}; a number keeps it constant. Stops when V is
     nonnegative *and* on the affine set, both to ``tol`` in the paper's units.
+    Growth towards 2 can diverge: then the projection is done again with 1.5, which
+    does not.
     """
     V, Z = U.copy(), np.zeros_like(U)
     alpha = 1.0
     limit = tol * min(mu.max(), p.max() / mu.min())
-    n_iter = 0
+    Y, n_iter = V, 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         grown = 0.5 * (1 + np.sqrt(4 * alpha**2 + 1))
         relax = 1 + (alpha - 1) / grown if beta is None else beta
@@ -52,6 +54,10 @@ def dykstra(
         V = (1 - relax) * Y + relax * project_affine(Y, mu, p)
         if -V.min() <= limit and np.abs(V - Y).max() <= limit:
             break
+    else:
+        if beta is None and not np.abs(V - Y).max() <= 100 * limit:
+            V, more = dykstra(U, mu, p, tol=tol, max_iter=max_iter, beta=1.5)
+            return V, n_iter + more
     return np.maximum(V, 0), n_iter
 
 

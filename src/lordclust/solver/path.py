@@ -13,14 +13,16 @@ from sklearn.utils import check_random_state
 
 from lordclust._typing import FloatArray, Graph
 from lordclust._validation import (
+    check_choice,
     check_n_clusters,
     check_proportions,
     check_similarity,
     check_weights,
 )
 from lordclust.result import TauPath
-from lordclust.rounding import canonical_order, labels_from
+from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import kernels, problem
+from lordclust.solver.descent import settled
 from lordclust.solver.engine import Engine
 from lordclust.solver.problem import Spectrum
 from lordclust.solver.start import given_start, random_start
@@ -56,8 +58,8 @@ def adaptive_taus(engine: Engine, last: float) -> Iterator[float]:
         tau = last if last - tau < 1.5 * step else tau + step
 
 
-def _leave_saddle(engine: Engine, start: FloatArray) -> None:
-    """Mix some of the start into a V that has collapsed to 1 mu'/n.
+def _leave_saddle(engine: Engine) -> None:
+    """Mix some of a random point into a V that has collapsed to 1 mu'/n.
 
     Below the first split that point is the optimum, above it a saddle that a tight
     tolerance would never leave. Mixtures of feasible points are feasible.
@@ -66,7 +68,9 @@ def _leave_saddle(engine: Engine, start: FloatArray) -> None:
     trivial = np.outer(engine.mass, engine.shared.mu)
     floor = float((trivial**2).sum())
     if float((V**2).sum()) - floor < 1e-12 * floor:
-        engine.put(0.99 * trivial + 0.01 * start)
+        mu, mass = engine.shared.mu, engine.mass
+        point = random_start(engine.n, mu, mass, np.random.default_rng(0))
+        engine.put(0.99 * trivial + 0.01 * point)
 
 
 def walk(
@@ -82,10 +86,9 @@ def walk(
 ) -> Iterator[tuple[float, float, int, bool]]:
     """Solve along the grid; yield tau, residual, iterations, converged."""
     grid = adaptive_taus(engine, last) if taus is None else iter(taus.tolist())
-    start = engine.get()
     for tau in grid:
-        _leave_saddle(engine, start)
-        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+        _leave_saddle(engine)
+        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau), warm=True)
         progress, converged = engine.run(tol, max_iter)
         yield tau, progress.residual, progress.n_iter, converged
         if callback is not None and callback(tau):
@@ -100,7 +103,8 @@ def walk_lord(engine: Engine, ends: Spectrum, *, tol: float, max_iter: int) -> N
     """
     for part in np.linspace(0, 1, LORD_STEPS + 1)[1:]:
         tilt = -ends.high * (1 - part)
-        engine.aim(problem.lord_step(ends, engine.n, tilt), tilt)
+        step = problem.lord_step(ends, engine.mass.max(), tilt)
+        engine.aim(step, tilt, warm=True)
         engine.run(tol, max_iter)
 
 
@@ -160,7 +164,7 @@ def tau_path(
     tol, max_iter
         Of each solve, as in :class:`lordclust.BLoRD`.
     random_state : int, RandomState or None
-        For the random start.
+        For the random start; without it the path is the same every time.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     callback : callable, optional
@@ -186,8 +190,10 @@ def tau_path(
     mass = np.full(n, 1 / n) if p is None else p
     mu = np.sqrt(shares)
     engine = Engine(S, mu, mass, n_threads=count_threads(n_jobs))
-    if isinstance(start, str) and start == "random":
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    if isinstance(start, str):
+        check_choice(start, ("random",), "start")
+        seeds = check_random_state(0 if random_state is None else random_state)
+        rng = np.random.default_rng(seeds.randint(np.iinfo(np.int32).max))
         engine.put(random_start(n, mu, mass, rng))
     else:
         engine.put(given_start(start, n, mu))
@@ -215,44 +221,45 @@ class _Rows:
     ) -> None:
         self.engine, self.S, self.ends = engine, S, ends
         self.mu, self.mass = mu, mass
-        self.keep = keep
+        self.every = isinstance(keep, str)
+        if self.every:
+            check_choice(keep, ("all",), "keep")
+        self.wanted = [] if keep is None or self.every else list(np.ravel(keep))
         self.rows: list[tuple[Any, ...]] = []
         self.kept: dict[float, FloatArray] = {}
 
     def add(self, tau: float, residual: float, n_iter: int, converged: bool) -> None:
         """Take down where the engine stands."""
-        V = self.engine.get()
-        P = V * self.mu / np.where(self.mass > 0, self.mass, 1)[:, None]
+        V = settled(self.engine)
+        P = membership_from(V, self.mu, self.mass)
         objective = problem.blord_objective(self.S, V, self.ends.gamma(tau))
         blocks = len(self.mu) / len(V) - float((V**2).sum())
         row = (tau, objective, P.argmax(axis=1), n_iter, residual, converged, blocks)
         self.rows.append(row)
-        if self._wanted(tau):
-            self.kept[tau] = P
-        self.last = P
+        self.kept[tau] = self.last = P
+        self._forget()
 
-    def _wanted(self, tau: float) -> bool:
-        """Tell whether the membership at tau may be asked for."""
-        return self.keep is not None
+    def _forget(self) -> None:
+        """Drop the memberships that are not the nearest to a wanted tau."""
+        if self.every:
+            return
+        grid = np.array(list(self.kept))
+        near = {float(grid[np.abs(grid - t).argmin()]) for t in self.wanted}
+        near |= set() if self.wanted else {float(grid[-1])}
+        self.kept = {t: self.kept[t] for t in sorted(near)}
 
     def record(self, shares: FloatArray) -> TauPath:
         """Return the path with clusters in canonical order."""
         tau, objective, labels, n_iter, residual, converged, blocks = (
             np.array(column) for column in zip(*self.rows, strict=True)
         )
-        self.kept[float(tau[-1])] = self.last
-        kept = self.kept
-        if self.keep is not None and not isinstance(self.keep, str):
-            grid = np.array(list(kept))
-            near = {float(grid[np.abs(grid - t).argmin()]) for t in self.keep}
-            kept = {t: kept[t] for t in sorted(near)}
-        order = canonical_order(labels_from(self.last), shares)
+        order = canonical_order(labels_from(self.last)[self.mass > 0], shares)
         rank = np.argsort(order)
         return TauPath(
             taus=tau,
             objectives=objective,
             labels=rank[labels],
-            memberships={t: P[:, order] for t, P in kept.items()},
+            memberships={t: P[:, order] for t, P in self.kept.items()},
             n_iter=n_iter,
             residuals=residual,
             converged=converged,

@@ -72,9 +72,9 @@ def lord_gradient(S: Graph, V: FloatArray) -> FloatArray:
     return np.asarray(4 * (V @ (V.T @ V) - S @ V))
 
 
-def lord_lipschitz(ends: Spectrum, n: int) -> float:
-    """Return 4 (3/n + ||S||_op): Theorem on Lipschitz continuity, L_1."""
-    return 4 * (3 / n + max(abs(ends.low), abs(ends.high)))
+def lord_lipschitz(ends: Spectrum, mass: float) -> float:
+    """Return 4 (3 max(p) + ||S||_op): L_1 of the paper, where p = 1/n."""
+    return 4 * (3 * mass + max(abs(ends.low), abs(ends.high)))
 
 
 def blord_objective(S: Graph, V: FloatArray, gamma: float) -> float:
@@ -89,7 +89,7 @@ def blord_gradient(S: Graph, V: FloatArray, gamma: float) -> FloatArray:
 
 def blord_lipschitz(ends: Spectrum, gamma: float) -> float:
     """Return 2 ||S + gamma I||_op: Theorem on Lipschitz continuity, L_2."""
-    return 2 * max(abs(ends.low + gamma), abs(ends.high + gamma))
+    return 2 * (max(abs(ends.low + gamma), abs(ends.high + gamma)) or 1.0)
 
 
 def blord_step(ends: Spectrum, tau: float) -> float:
@@ -104,9 +104,9 @@ def blord_step(ends: Spectrum, tau: float) -> float:
     return 1 / (ends.width * max(1 - tau, 0.2))
 
 
-def lord_step(ends: Spectrum, n: int, tilt: float = 0.0) -> float:
+def lord_step(ends: Spectrum, mass: float, tilt: float = 0.0) -> float:
     """Return the step c of U = V + c (SV + tilt V - V V'V), from the same bound."""
-    return 1 / (3 / n + max(0.0, -ends.low - tilt))
+    return 1 / (3 * mass + max(0.0, -ends.low - tilt))
 
 
 def tau_from_n(S: Graph, n_clusters: int) -> float:
@@ -118,7 +118,9 @@ def tau_from_n(S: Graph, n_clusters: int) -> float:
 def tau_from_blocks(S: Graph, n_clusters: int) -> float:
     """Return min(0.34 exp(50 b - 0.03 log n), 1), the paper's second rule.
 
-    b = (sum of the k largest eigenvalues of the Laplacian of S) / (its trace).
+    b = (sum of the k smallest eigenvalues of the Laplacian of S) / (its trace). The
+    paper's formula counts from the largest, but its table of values, and its meaning
+    (0 for a graph of k blocks), need the smallest.
     """
     n = S.shape[0]
     degrees = np.asarray(S.sum(axis=1)).ravel()
@@ -127,13 +129,18 @@ def tau_from_blocks(S: Graph, n_clusters: int) -> float:
         return 1.0
     laplacian = sp.diags_array(degrees) - sp.csr_array(S)
     if n_clusters >= n - 1 or n <= DENSE_EIGEN:
-        top = np.linalg.eigvalsh(laplacian.toarray())[-n_clusters:]
+        low = np.linalg.eigvalsh(laplacian.toarray())[:n_clusters]
     else:
+        # The largest of c I - L: Lanczos finds that end, without a factorisation.
+        shift = 2 * float(degrees.max())
+        flipped = shift * sp.eye_array(n) - laplacian
         start = np.random.default_rng(0).standard_normal(n)
-        top = eigsh(
-            laplacian, n_clusters, which="LA", v0=start, return_eigenvectors=False
-        )
-    return min(0.34 * math.exp(50 * top.sum() / trace - 0.03 * math.log(n)), 1.0)
+        low = shift - eigsh(
+            flipped, n_clusters, which="LA", v0=start, return_eigenvectors=False,
+            tol=1e-6, ncv=min(n, max(2 * n_clusters + 20, 40)),
+        )  # fmt: skip
+    b = max(0.0, float(low.sum()) / trace)
+    return float(min(0.34 * math.exp(min(50 * b, 700) - 0.03 * math.log(n)), 1.0))
 
 
 #: The rules ``tau="name"`` stands for; ``"auto"`` is the end of the path.

@@ -8,6 +8,9 @@ from lordclust._typing import FloatArray
 from lordclust._validation import check_weights, unknown_name
 from lordclust.result import Projection
 
+#: Passes after which a given start was too far off to be of use.
+FAR_START = 40
+
 
 def check_mu(mu: Any) -> FloatArray:
     """Return mu as a positive vector of length 1 (in the Euclidean sense)."""
@@ -142,16 +145,42 @@ def _newton(
     shift = U.mean(axis=0)
     centred = U - shift
     centred -= np.outer(centred @ mu, mu)
+    V, n_iter = centred, 0
     if start is not None:
-        start = np.asarray(start, dtype=np.float64) - shift
-    V = engine.project(centred, start)
+        V = engine.project(centred, np.asarray(start, dtype=np.float64) - shift)
+        n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
+    if start is None or n_iter > FAR_START:
+        V, more = _grow(engine, centred, p)
+        n_iter += more
     multipliers = engine.shared.a + shift
-    n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
-    if feasibility_error(V, mu, p) > 1e-13:
-        # Digits were lost against large entries of U. V itself is of natural size:
+    for _ in range(20):
+        # Digits are lost against large entries of U. V itself is of natural size:
         # projecting it moves it by no more than it is off.
+        if feasibility_error(V, mu, p) <= 1e-13:
+            break
         V = engine.project(V)
     return V, multipliers, n_iter
+
+
+def _grow(engine: Any, U: FloatArray, p: FloatArray) -> tuple[FloatArray, int]:
+    """Project t U for t up to 1, each from the multipliers of the one before.
+
+    The multipliers are of the size of U, which Newton steps on a nearly hard V would
+    take long to reach from 0.
+    """
+    from lordclust.solver import kernels
+
+    top = float(np.abs(U).max())
+    t = min(1.0, float(p.max()) / top) if top > 0 else 1.0
+    multipliers, passes = np.zeros(U.shape[1]), 0
+    while True:
+        V = engine.project(t * U, multipliers)
+        passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
+        if t >= 1:
+            return V, passes
+        grown = min(1.0, 10 * t)
+        multipliers = engine.shared.a * (grown / t)
+        t = grown
 
 
 def _dykstra(

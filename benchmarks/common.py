@@ -1,0 +1,69 @@
+"""Facts of the machine, timers and tables that every benchmark shares."""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+PACKAGES = ("lordclust", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def facts() -> dict[str, Any]:
+    """Return what the figures depend on."""
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            names = [x.split(":")[1].strip() for x in lines if "model name" in x]
+        return names[0]
+    except (OSError, IndexError):
+        return platform.processor() or platform.machine()
+
+
+def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
+    """Return the smallest time of ``repeat`` runs, in seconds, and the last answer."""
+    best, answer = np.inf, None
+    for _ in range(repeat):
+        start = time.perf_counter()
+        answer = task()
+        best = min(best, time.perf_counter() - start)
+    return best, answer
+
+
+def process_seconds(code: str, repeat: int = 7) -> float:
+    """Return the median wall time of a fresh Python process that runs ``code``."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    head = list(rows[0])
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(_text(row[h]) for h in head) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)

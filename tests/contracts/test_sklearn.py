@@ -1,0 +1,43 @@
+"""scikit-learn's own checks of an estimator."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lordclust import BLoRD, LoRD
+
+WEIGHTS = (
+    "a weight is mass in V mu = p, a copy is a vertex: copies change the graph of "
+    "nearest neighbours, and ||V||_F^2 counts them one by one"
+)
+COPIES = {
+    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
+    "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
+}
+
+AVERAGE = (
+    "rows of similarities do not say which sample they are of: transform averages "
+    "over the neighbours also for the fitted samples"
+)
+FEATURES = "the check passes features to an estimator whose tags say pairwise"
+PRECOMPUTED = {
+    "check_transformer_general": AVERAGE,
+    "check_transformer_data_not_an_array": AVERAGE,
+    "check_clustering": FEATURES,
+}
+
+
+def expected_failures(estimator):
+    return PRECOMPUTED if estimator.affinity == "precomputed" else COPIES
+
+
+@parametrize_with_checks(
+    [
+        LoRD(3),
+        LoRD(3, start="random", n_init=2),
+        BLoRD(3),
+        BLoRD(3, tau="blocks", n_init=2),
+        BLoRD(3, affinity="precomputed"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_checks(estimator, check):
+    check(estimator)

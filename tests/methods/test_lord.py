@@ -1,0 +1,665 @@
+"""LoRD and B-LoRD: what a fit leaves, and that it is what it says."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from lordclust import BLoRD, LoRD
+from lordclust.graph import KNNGraph, linear_kernel
+
+X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=0)
+FAR = [[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]]
+CLEAR, CLEAR_TRUTH = make_blobs(60, centers=FAR, random_state=0)
+S = KNNGraph().build(X)
+MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])
+SHARES = pytest.mark.parametrize(
+    "shares", [None, [0.5, 0.3, 0.2], [0.25, 0.5, 0.25]], ids=["equal", "uneven", "tie"]
+)
+
+
+def dense(S):
+    return S.toarray() if sparse.issparse(S) else np.asarray(S, dtype=float)
+
+
+def assert_feasible(model, p=None, columns=1e-8):
+    P = model.membership_
+    p = np.full(len(P), 1 / len(P)) if p is None else p
+    assert P.min() >= 0
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(p @ P, model.proportions_, rtol=0, atol=columns)
+
+
+def same_partition(a, b):
+    pairs = set(zip(a, b, strict=True))
+    return len(pairs) == len(set(a)) == len(set(b))
+
+
+# -- fitted attributes ------------------------------------------------------------
+
+
+@MODELS
+@SHARES
+def test_fitted_attributes(Model, shares):
+    model = Model(3, proportions=shares).fit(X)
+    n, k = 90, 3
+    assert_feasible(model)
+    mu = np.sqrt(model.proportions_)
+    assert model.membership_.shape == model.V_.shape == (n, k)
+    assert model.membership_.dtype == model.V_.dtype == np.float64
+    np.testing.assert_allclose(model.V_, model.membership_ / n / mu, atol=1e-12)
+    np.testing.assert_allclose(model.V_.sum(axis=0), mu, atol=1e-8)
+    np.testing.assert_allclose(model.V_ @ mu, 1 / n, atol=1e-10)
+    np.testing.assert_allclose(
+        model.proportions_, [1 / 3] * 3 if shares is None else shares
+    )
+    assert model.labels_.shape == (n,)
+    assert model.labels_.dtype == np.int64
+    np.testing.assert_array_equal(model.labels_, model.membership_.argmax(axis=1))
+    np.testing.assert_array_equal(np.unique(model.labels_), [0, 1, 2])
+    np.testing.assert_array_equal(model.sizes_, np.bincount(model.labels_))
+    assert model.converged_ is True
+    assert 0 <= model.residual_ <= model.tol
+    assert isinstance(model.n_iter_, int)
+    assert 1 <= model.n_iter_ <= model.max_iter
+    assert model.history_.shape == (model.n_iter_ + 1,)
+    assert model.history_[-1] == pytest.approx(model.objective_, rel=1e-9)
+    assert model.all_objectives_.shape == (1,)
+    assert model.all_objectives_[0] == model.objective_
+    assert model.n_features_in_ == 2
+    np.testing.assert_array_equal(model.affinity_matrix_.toarray(), S.toarray())
+
+
+@MODELS
+@pytest.mark.parametrize("seed", range(3))
+@SHARES
+def test_numbering_is_canonical(Model, shares, seed):
+    settings = {"start": "random", "n_init": 1, "random_state": seed}
+    model = Model(3, proportions=shares, **settings).fit(X)
+    for share in set(model.proportions_):
+        places = np.flatnonzero(model.proportions_ == share)
+        sizes = model.sizes_[places]
+        assert np.all(np.diff(sizes) <= 0)
+        firsts = [np.flatnonzero(model.labels_ == j)[0] for j in places]
+        for a in range(len(places) - 1):
+            assert sizes[a] > sizes[a + 1] or firsts[a] < firsts[a + 1]
+
+
+def test_equal_clusters_are_numbered_by_their_first_sample():
+    order = np.random.default_rng(0).permutation(60)
+    for model in (LoRD(3), BLoRD(3)):
+        labels = model.fit(CLEAR[order]).labels_
+        assert same_partition(labels, CLEAR_TRUTH[order])
+        firsts = [np.flatnonzero(labels == j)[0] for j in range(3)]
+        assert firsts == sorted(firsts)
+
+
+@SHARES
+@pytest.mark.parametrize("start", ["path", "random"])
+def test_objective_of_lord(shares, start):
+    model = LoRD(3, proportions=shares, start=start, n_init=1, random_state=0).fit(X)
+    A = dense(model.affinity_matrix_)
+    wanted = ((A / A.sum() - model.V_ @ model.V_.T) ** 2).sum()
+    assert model.objective_ == pytest.approx(wanted, rel=1e-9)
+    assert model.history_[-1] <= model.history_[0]
+    assert np.diff(model.history_).max() <= 1e-3 * model.objective_
+
+
+@SHARES
+@pytest.mark.parametrize("tau", [0.1, 0.4, 1.0])
+def test_objective_and_gamma_of_blord(shares, tau):
+    model = BLoRD(3, tau=tau, proportions=shares).fit(X)
+    A, V = dense(model.affinity_matrix_), model.V_
+    wanted = np.trace(V.T @ A @ V) + model.gamma_ * (V**2).sum()
+    assert model.objective_ == pytest.approx(wanted, rel=1e-9, abs=1e-14)
+    values = np.linalg.eigvalsh(A)
+    low, high = values[0], values[-1]
+    assert model.gamma_ == pytest.approx(
+        -high + tau * (high - low), rel=1e-2, abs=1e-2 * high
+    )
+    assert model.tau_ == tau
+
+
+@MODELS
+def test_residual_is_that_of_a_projected_gradient_step(Model):
+    # A stationary point does not move: checked with a projection of its own.
+    from lordclust import project_omega
+
+    model = Model(3, tol=1e-6).fit(X)
+    A, V = dense(model.affinity_matrix_), model.V_
+    if Model is LoRD:
+        A = A / A.sum()
+        L = 4 * (3 / 90 + np.abs(np.linalg.eigvalsh(A)).max())
+        G = 4 * (V @ (V.T @ V) - A @ V)
+    else:
+        G = -2 * (A @ V + model.gamma_ * V)
+        L = 2 * np.abs(np.linalg.eigvalsh(A + model.gamma_ * np.eye(90))).max()
+    found = project_omega(V - G / L, np.sqrt(model.proportions_))
+    moved = found.V if hasattr(found, "V") else found
+    assert np.linalg.norm(moved - V) <= 1e-5 * np.linalg.norm(V)
+
+
+@MODELS
+def test_finds_clear_clusters(Model):
+    model = Model(3)
+    labels = model.fit_predict(CLEAR)
+    assert same_partition(labels, CLEAR_TRUTH)
+    np.testing.assert_array_equal(labels, model.labels_)
+
+
+@MODELS
+def test_fit_transform_is_the_membership(Model):
+    model = Model(3)
+    np.testing.assert_array_equal(model.fit_transform(X), model.membership_)
+
+
+@MODELS
+def test_warns_when_cut_short(Model):
+    model = Model(3, start="random", n_init=1, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2, residual .* > tol"):
+        model.fit(X)
+    assert not model.converged_
+    assert model.n_iter_ <= 2
+    assert_feasible(model)
+
+
+# -- tau --------------------------------------------------------------------------
+
+
+def test_tau_rules():
+    assert BLoRD(3).fit(X).tau_ == 1.0
+    assert BLoRD(3, tau="auto").fit(X).tau_ == 1.0
+    by_n = BLoRD(3, tau="n").fit(X).tau_
+    assert by_n == pytest.approx(min(2 * 90**-0.24, 1))
+    assert 0 < by_n < 1
+
+
+@pytest.mark.parametrize("form", [dense, sparse.csr_array])
+@pytest.mark.parametrize("n", [40, 90])
+def test_tau_from_blocks(form, n):
+    A = dense(KNNGraph(6).build(X[:n]))
+    laplacian = np.diag(A.sum(axis=1)) - A
+    share = np.linalg.eigvalsh(laplacian)[:3].sum() / np.trace(laplacian)
+    wanted = min(0.34 * np.exp(50 * share - 0.03 * np.log(n)), 1)
+    model = BLoRD(3, tau="blocks", affinity="precomputed").fit(form(A))
+    assert model.tau_ == pytest.approx(wanted, rel=1e-3)
+
+
+def test_tau_from_blocks_by_hand():
+    # A complete graph has the eigenvalues 0, n, n, ... and the trace n (n - 1).
+    A = np.ones((60, 60)) - np.eye(60)
+    model = BLoRD(3, tau="blocks", affinity="precomputed").fit(A)
+    wanted = 0.34 * np.exp(50 * 2 / 59 - 0.03 * np.log(60))
+    assert model.tau_ == pytest.approx(min(wanted, 1), rel=1e-6)
+    model.set_params(n_clusters=2).fit(A)
+    wanted = 0.34 * np.exp(50 * 1 / 59 - 0.03 * np.log(60))
+    assert wanted < 1
+    assert model.tau_ == pytest.approx(wanted, rel=1e-6)
+    # As many components as clusters: the share is 0.
+    A = np.kron(np.eye(3), np.ones((20, 20)))
+    model.set_params(n_clusters=3).fit(A)
+    assert model.tau_ == pytest.approx(0.34 * 60**-0.03, rel=1e-6)
+
+
+def test_hardness_grows_with_tau():
+    sharpness = [
+        float((BLoRD(3, tau=t).fit(X).V_ ** 2).sum()) for t in (0.0, 0.2, 0.5, 1.0)
+    ]
+    assert sharpness == sorted(sharpness)
+    assert sharpness[0] == pytest.approx(1 / 90, rel=1e-3)  # ||1 mu'/n||_F^2
+    assert sharpness[-1] == pytest.approx(3 / 90, rel=1e-2)  # orthogonal
+
+
+# -- starts and algorithms --------------------------------------------------------
+
+
+@MODELS
+def test_random_starts_keep_the_best(Model):
+    model = Model(3, start="random", n_init=5, random_state=0).fit(X)
+    assert model.all_objectives_.shape == (5,)
+    assert len(set(model.all_objectives_)) > 1
+    best = max if Model is BLoRD else min
+    assert model.objective_ == best(model.all_objectives_)
+    automatic = Model(3, start="random", random_state=0).fit(X)
+    assert automatic.all_objectives_.shape == (10,)
+
+
+@MODELS
+def test_path_is_as_good_as_random_starts(Model):
+    path = Model(3).fit(X)
+    random = Model(3, start="random", n_init=10, random_state=0).fit(X)
+    if Model is BLoRD:
+        assert path.objective_ >= random.objective_ - 1e-6
+    else:
+        assert path.objective_ <= random.objective_ * (1 + 1e-3)
+
+
+@MODELS
+def test_several_paths(Model):
+    model = Model(3, n_init=2, random_state=0).fit(X)
+    assert model.all_objectives_.shape == (2,)
+
+
+@MODELS
+def test_given_start(Model):
+    path = Model(3).fit(X)
+    again = Model(3, start=path.V_).fit(X)
+    assert again.n_iter_ <= 30
+    assert again.all_objectives_.shape == (1,)
+    np.testing.assert_allclose(again.membership_, path.membership_, atol=0.02)
+    # Where it begins matters: a start that is not feasible is taken in.
+    rough = Model(3, start=np.random.default_rng(0).random((90, 3)).tolist()).fit(X)
+    assert_feasible(rough)
+
+
+@MODELS
+def test_papers_algorithm(Model):
+    A = KNNGraph(5).build(CLEAR[::2])
+    settings = {"affinity": "precomputed", "random_state": 0, "n_init": 2}
+    paper = Model(3, algorithm="paper", **settings).fit(A)
+    fast = Model(3, start="random", **settings).fit(A)
+    assert_feasible(paper, columns=1e-4)
+    assert paper.converged_
+    assert paper.all_objectives_.shape == (2,)
+    if Model is BLoRD:
+        assert fast.objective_ >= paper.objective_ - 1e-2 * abs(paper.objective_)
+    else:
+        assert fast.objective_ <= paper.objective_ * 1.02
+    history = paper.history_
+    assert np.abs(np.diff(history)).max() <= 10 * np.ptp(history[[0, -1]])
+
+
+# -- similarities -----------------------------------------------------------------
+
+
+def wide_index(S):
+    S = S.copy()
+    S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    return S
+
+
+FORMS = {
+    "dense": lambda S: S.toarray(),
+    "list": lambda S: S.toarray().tolist(),
+    "fortran": lambda S: np.asfortranarray(S.toarray()),
+    "object": lambda S: S.toarray().astype(object),
+    "int64 index": wide_index,
+    "csr_matrix": sparse.csr_matrix,
+    "csc": sparse.csc_array,
+    "coo": sparse.coo_array,
+    "lil": sparse.lil_array,
+    "dok": sparse.dok_array,
+}
+
+
+@MODELS
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_precomputed_in_any_form(Model, form):
+    wanted = Model(3).fit(X)
+    model = Model(3, affinity="precomputed").fit(form(S))
+    np.testing.assert_allclose(model.membership_, wanted.membership_, atol=1e-6)
+    assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-6)
+    np.testing.assert_array_equal(dense(model.affinity_matrix_), S.toarray())
+    assert model.n_features_in_ == 90
+
+
+@MODELS
+def test_precomputed_float32(Model):
+    model = Model(3, affinity="precomputed").fit(S.astype(np.float32))
+    np.testing.assert_allclose(model.objective_, Model(3).fit(X).objective_, rtol=1e-4)
+    assert_feasible(model)
+    P = model.transform(S.astype(np.float32))
+    assert P.dtype == np.float64
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@MODELS
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64])
+def test_adjacency_matrix(Model, dtype):
+    A = dense(S) > 0.1
+    wanted = Model(3, affinity="precomputed").fit(A.astype(float))
+    for form in (np.asarray, sparse.csr_array):
+        model = Model(3, affinity="precomputed").fit(form(A.astype(dtype)))
+        assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-9)
+
+
+@MODELS
+def test_graph_object_and_callable(Model):
+    model = Model(3, affinity=KNNGraph(5)).fit(X)
+    wanted = KNNGraph(5).build(X)
+    np.testing.assert_array_equal(model.affinity_matrix_.toarray(), wanted.toarray())
+    assert wanted.nnz != S.nnz
+    by_function = Model(3, affinity=lambda X: KNNGraph(5).build(X)).fit(X)
+    np.testing.assert_array_equal(by_function.V_, model.V_)
+
+
+@MODELS
+def test_negative_similarities(Model):
+    data = CLEAR - CLEAR.mean(axis=0) + 0.1
+    A = linear_kernel(data)
+    assert A.min() < 0
+    model = Model(3, affinity=linear_kernel).fit(data)
+    assert_feasible(model)
+    np.testing.assert_array_equal(model.affinity_matrix_, A)
+    assert same_partition(model.labels_, CLEAR_TRUTH)
+
+
+INPUTS = {
+    "int": lambda X: np.round(100 * X).astype(np.int64),
+    "uint8": lambda X: np.round(5 * (X - X.min())).astype(np.uint8),
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "object": lambda X: X.astype(object),
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+}
+
+
+@MODELS
+@pytest.mark.parametrize("form", INPUTS.values(), ids=INPUTS)
+def test_samples_in_any_form(Model, form):
+    data = form(CLEAR)
+    model = Model(3).fit(data)
+    assert_feasible(model)
+    assert model.membership_.dtype == np.float64
+    assert same_partition(model.labels_, CLEAR_TRUTH)
+    np.testing.assert_allclose(model.transform(data), model.membership_, atol=1e-6)
+
+
+@MODELS
+def test_samples_of_bool(Model):
+    rng = np.random.default_rng(0)
+    data = np.repeat(np.eye(3, 30, dtype=bool), 12, axis=0)
+    data = data | np.repeat(np.eye(3), 12, 0).repeat(10, 1).astype(bool)
+    data ^= rng.random(data.shape) < 0.05
+    model = Model(3).fit(data)
+    assert_feasible(model)
+    assert same_partition(model.labels_, np.repeat([0, 1, 2], 12))
+
+
+# -- transform --------------------------------------------------------------------
+
+
+@MODELS
+@pytest.mark.parametrize("dim", [2, 40])
+def test_transform_of_the_fitted_samples(Model, dim):
+    # Far from the origin, where distances by inner products lose their digits.
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, dim)) + 100
+    model = Model(3).fit(data)
+    np.testing.assert_allclose(model.transform(data), model.membership_, atol=1e-6)
+    pick = [5, 59, 5]
+    np.testing.assert_allclose(
+        model.transform(data[pick]), model.membership_[pick], atol=1e-6
+    )
+
+
+@MODELS
+def test_transform_of_new_samples(Model):
+    model = Model(3).fit(X)
+    new = np.random.default_rng(1).normal(scale=8.0, size=(50, 2))
+    P = model.transform(new)
+    assert P.shape == (50, 3)
+    assert P.min() >= 0
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=0, atol=1e-12)
+    alone = np.vstack([model.transform(x[None]) for x in new])
+    np.testing.assert_allclose(P, alone, rtol=0, atol=1e-12)
+    order = np.random.default_rng(2).permutation(50)
+    np.testing.assert_allclose(model.transform(new[order]), P[order], atol=1e-12)
+
+
+@MODELS
+def test_transform_near_and_far(Model):
+    model = Model(3).fit(CLEAR)
+    near = model.transform(CLEAR + 1e-3)
+    np.testing.assert_array_equal(near.argmax(axis=1), model.labels_)
+    far = model.transform([[1e6, 0.0], [0.0, 1e6]])
+    np.testing.assert_allclose(far.sum(axis=1), 1)
+    owner = [model.labels_[CLEAR[:, 0].argmax()], model.labels_[CLEAR[:, 1].argmax()]]
+    np.testing.assert_array_equal(far.argmax(axis=1), owner)
+
+
+@MODELS
+def test_transform_after_a_second_fit(Model):
+    model = Model(3).fit(X)
+    model.transform(X)
+    model.fit(CLEAR)
+    np.testing.assert_allclose(model.transform(CLEAR), model.membership_, atol=1e-6)
+
+
+@MODELS
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_transform_of_similarities(Model, form):
+    model = Model(3, affinity="precomputed").fit(S)
+    weights = np.zeros((3, 90))
+    weights[0, 7] = 2.0
+    weights[1, [4, 9]] = 1.0, 3.0
+    P = model.transform(form(weights))
+    M = model.membership_
+    wanted = [M[7], (M[4] + 3 * M[9]) / 4, model.proportions_]
+    np.testing.assert_allclose(P, wanted, atol=1e-12)
+
+
+@MODELS
+def test_transform_of_negative_similarities(Model):
+    A = linear_kernel(CLEAR - CLEAR.mean(axis=0) + 0.1)
+    model = Model(3, affinity="precomputed").fit(A)
+    P = model.transform(A)
+    assert P.min() >= 0
+    assert P.max() <= 1 + 1e-12
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
+# -- probabilities of pairs, block-diagonality ------------------------------------
+
+
+@MODELS
+def test_pair_probability(Model):
+    model = Model(3, **({"tau": 0.3} if Model is BLoRD else {})).fit(X)
+    Z = model.membership_ @ model.membership_.T
+    value = model.pair_probability(3, 50)
+    assert np.ndim(value) == 0
+    assert value == pytest.approx(Z[3, 50])
+    assert model.pair_probability(-1, 0) == pytest.approx(Z[89, 0])
+    i, j = [1, 2, 3], [4, 5, 1]
+    np.testing.assert_allclose(model.pair_probability(i, j), Z[i, j])
+    np.testing.assert_allclose(model.pair_probability(0, np.arange(90)), Z[0])
+    every = model.pair_probability(
+        np.arange(90)[:, None], np.arange(90, dtype=np.uint8)
+    )
+    np.testing.assert_allclose(every, Z)
+    assert every.min() >= 0
+    assert every.max() <= 1 + 1e-12
+
+
+@MODELS
+def test_pair_probability_refuses(Model):
+    model = Model(3).fit(X)
+    with pytest.raises(IndexError, match="j must be from 0 to 89"):
+        model.pair_probability(0, [3, 90])
+    with pytest.raises(IndexError, match="i must be from 0 to 89"):
+        model.pair_probability(-91, 0)
+    with pytest.raises(TypeError, match="i must hold integers, got float64"):
+        model.pair_probability(0.5, 0)
+    with pytest.raises(TypeError, match="j must hold integers, got bool"):
+        model.pair_probability(0, [True])
+    with pytest.raises(ValueError, match="shape"):
+        model.pair_probability([1, 2], [1, 2, 3])
+
+
+@SHARES
+@pytest.mark.parametrize("tau", [0.05, 0.3, 1.0])
+def test_block_diagonality_of_blord(shares, tau):
+    model = BLoRD(3, tau=tau, proportions=shares).fit(X)
+    Z = model.V_ @ model.V_.T
+    values = np.linalg.eigvalsh(np.diag(Z.sum(axis=1)) - Z)
+    assert model.block_diagonality() == pytest.approx(values[:3].sum(), abs=1e-8)
+
+
+def test_block_diagonality_of_lord():
+    model = LoRD(3).fit(X)
+    Z = model.V_ @ model.V_.T
+    values = np.linalg.eigvalsh(np.diag(Z.sum(axis=1)) - Z)
+    wanted = values[:3].sum()
+    assert wanted > 1e-4
+    assert model.block_diagonality() == pytest.approx(wanted, abs=1e-8)
+
+
+# -- scikit-learn ---------------------------------------------------------------------
+
+
+@MODELS
+def test_feature_names_out(Model):
+    model = Model(3).fit(X)
+    name = Model.__name__.lower()
+    assert model.get_feature_names_out().tolist() == [f"{name}{j}" for j in range(3)]
+
+
+@MODELS
+def test_pandas(Model):
+    pd = pytest.importorskip("pandas")
+    index = [f"s{i}" for i in range(90)]
+    frame = pd.DataFrame(X, columns=["height", "width"], index=index)
+    model = Model(3).fit(frame)
+    np.testing.assert_array_equal(model.feature_names_in_, ["height", "width"])
+    np.testing.assert_array_equal(model.labels_, Model(3).fit(X).labels_)
+    assert isinstance(model.transform(frame), np.ndarray)
+    model.set_output(transform="pandas")
+    for out in (model.transform(frame), model.fit_transform(frame)):
+        assert isinstance(out, pd.DataFrame)
+        assert list(out.columns) == list(model.get_feature_names_out())
+        assert list(out.index) == index
+        np.testing.assert_allclose(out.to_numpy(), model.membership_, atol=1e-6)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[["width", "height"]])
+
+
+@MODELS
+def test_parameters(Model):
+    shares = np.array([0.5, 0.3, 0.2])
+    model = Model(3, proportions=shares, affinity=KNNGraph(5), tol=1e-3)
+    params = model.get_params()
+    assert params["proportions"] is shares
+    assert params["affinity__n_neighbors"] == 5
+    assert ("tau" in params) == (Model is BLoRD)
+    copy = clone(model)
+    assert copy is not model
+    assert copy.affinity is not model.affinity
+    np.testing.assert_array_equal(copy.proportions, shares)
+    copy.set_params(n_clusters=2, proportions=None, affinity__n_neighbors=7)
+    assert (copy.n_clusters, copy.affinity.n_neighbors) == (2, 7)
+    assert model.affinity.n_neighbors == 5
+    assert copy.fit(X).membership_.shape == (90, 2)
+    assert not hasattr(clone(copy), "labels_")
+    assert repr(Model()) == f"{Model.__name__}()"
+
+
+@MODELS
+@pytest.mark.parametrize("affinity", ["knn", "precomputed"])
+@pytest.mark.parametrize("used", [False, True])
+def test_pickle(Model, affinity, used):
+    data = S if affinity == "precomputed" else X
+    model = Model(3, affinity=affinity).fit(data)
+    wanted = model.transform(data) if used else None
+    copy = pickle.loads(pickle.dumps(model))
+    for name in ("V_", "membership_", "labels_", "sizes_", "history_", "objective_"):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(model, name))
+    assert repr(copy) == repr(model)
+    if wanted is None:
+        wanted = model.transform(data)
+    np.testing.assert_array_equal(copy.transform(data), wanted)
+    np.testing.assert_array_equal(copy.fit(data).V_, model.V_)
+
+
+@MODELS
+def test_order_of_the_samples_does_not_matter(Model):
+    order = np.random.default_rng(0).permutation(60)
+    plain, mixed = Model(3).fit(CLEAR), Model(3).fit(CLEAR[order])
+    assert same_partition(plain.labels_[order], mixed.labels_)
+    assert mixed.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+
+
+# -- weights ----------------------------------------------------------------------
+
+
+def blocks(*sizes, between=0.02):
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    A = np.where(label[:, None] == label, 1.0, between)
+    return A, label
+
+
+@MODELS
+def test_equal_weights_are_no_weights(Model):
+    plain = Model(3).fit(X)
+    weighted = Model(3).fit(X, sample_weight=np.full(90, 7.0))
+    np.testing.assert_allclose(weighted.membership_, plain.membership_, atol=1e-6)
+
+
+@MODELS
+@pytest.mark.parametrize("start", ["path", "random"])
+def test_weights_set_the_marginals(Model, start):
+    w = np.random.default_rng(0).random(90) ** 2 + 0.01
+    shares = [0.5, 0.3, 0.2]
+    model = Model(3, proportions=shares, start=start, n_init=1, random_state=0)
+    model.fit(X, sample_weight=w)
+    p, mu = w / w.sum(), np.sqrt(shares)
+    assert model.converged_
+    assert_feasible(model, p)
+    np.testing.assert_allclose(model.proportions_, shares)
+    np.testing.assert_allclose(
+        model.V_, model.membership_ * p[:, None] / mu, atol=1e-12
+    )
+
+
+def test_weight_two_is_the_sample_twice():
+    A, label = blocks(10, 10)
+    pick = np.r_[0, 0, 1, 1, 2:20]  # samples 0 and 1 twice
+    shares = np.bincount(label[pick]) / 22
+    twice = BLoRD(2, proportions=shares, affinity="precomputed")
+    twice.fit(A[np.ix_(pick, pick)])
+    once = BLoRD(2, proportions=shares, affinity="precomputed")
+    once.fit(A, sample_weight=np.r_[2, 2, np.ones(18)])
+    np.testing.assert_allclose(once.membership_[pick], twice.membership_, atol=1e-6)
+    np.testing.assert_allclose(once.membership_, np.eye(2)[label], atol=1e-6)
+    first = np.trace(once.V_.T @ A @ once.V_)
+    second = np.trace(twice.V_.T @ A[np.ix_(pick, pick)] @ twice.V_)
+    assert first == pytest.approx(second, rel=1e-6)
+
+
+@MODELS
+def test_weight_zero_leaves_a_sample_out(Model):
+    A, label = blocks(12, 12, 12)
+    w = np.ones(36)
+    w[[3, 14, 15, 30]] = 0
+    kept = np.flatnonzero(w)
+    shares = np.bincount(label[kept]) / len(kept)
+    model = Model(3, proportions=shares, affinity="precomputed")
+    model.fit(A, sample_weight=w)
+    assert_feasible(model, w / w.sum())
+    assert not model.V_[w == 0].any()
+    np.testing.assert_array_equal(model.labels_[kept], label[kept])
+
+
+@MODELS
+@pytest.mark.parametrize("light", [1e-9, 1e-17, 1e-30])
+def test_very_light_samples(Model, light):
+    w = np.ones(60)
+    w[[3, 30]] = light
+    model = Model(3).fit(CLEAR, sample_weight=w)
+    assert_feasible(model, w / w.sum())
+
+
+@MODELS
+def test_very_heavy_samples(Model):
+    w = np.ones(60)
+    w[[0, 1, 2]] = 100.0
+    model = Model(3, max_iter=500).fit(X[:60], sample_weight=w)
+    assert_feasible(model, w / w.sum())
+    if Model is LoRD:
+        assert np.diff(model.history_).max() <= 1e-3 * model.objective_
