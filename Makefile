@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check fix bench clean help
+.PHONY: demo test check fix golden bench clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -29,6 +29,9 @@ check: $(READY)  ## style, types and the direction of imports
 fix: $(READY)    ## format, and mend what ruff can mend
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
+
+golden: $(READY) ## rewrite the golden table; the commit says why it moved
+	"$(BIN)/python" tests/golden/make.py
 
 bench: $(READY)  ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks

@@ -1,6 +1,6 @@
-"""Run benchmarks and write benchmarks/results.json and results.md.
+"""Run benchmarks; write results.json, results.md and the README's lines on speed.
 
-Usage: python -m benchmarks [fit] [path] [lord] [mnist] [startup]
+Usage: python -m benchmarks [digits] [fit] [path] [lord] [mnist] [startup]
 """
 
 import json
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import facts, table
+from benchmarks.summary import with_summary
 
-NAMES = ("fit", "path", "lord", "mnist", "startup")
+NAMES = ("digits", "fit", "path", "lord", "mnist", "startup")
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE / "results.md"
+README = HERE.parent / "README.md"
 
 
 def page(results: dict[str, Any]) -> str:
@@ -41,6 +43,7 @@ def main(names: list[str]) -> None:
         results[name] = {"facts": facts(), "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         PAGE.write_text(page(results))
+        README.write_text(with_summary(README.read_text(), results))
         print(table(rows), flush=True)
 
 

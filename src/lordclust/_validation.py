@@ -179,14 +179,18 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
 
 
 def check_count(value: Any, name: str) -> int:
-    """Return a whole number from 1."""
-    if not _is_integer(value):
-        raise TypeError(
-            f"{name} must be a whole number from 1, got {value!r} of type "
-            f"{type(value).__name__}."
+    """Return value as a positive int.
+
+    Examples
+    --------
+    >>> check_count(7, "scale_neighbor")
+    7
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise ValueError(
+            f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
         )
-    if value < 1:
-        raise ValueError(f"{name} must be a whole number from 1, got {value}.")
     return int(value)
 
 

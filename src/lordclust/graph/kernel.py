@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import FloatArray
+from lordclust._validation import check_count
 
 #: Local scales are at least this part of their median: repeated points have none.
 SCALE_FLOOR = 1e-3
@@ -177,22 +178,6 @@ def check_spread(X: Any) -> None:
             f"X must hold at least two different samples, but all {X.shape[0]} rows "
             "are equal. Remove constant data or pass a precomputed similarity."
         )
-
-
-def check_count(value: Any, name: str) -> int:
-    """Return value as a positive int.
-
-    Examples
-    --------
-    >>> check_count(7, "scale_neighbor")
-    7
-    """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise ValueError(
-            f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
-        )
-    return int(value)
 
 
 def unit_scale(X: Any) -> float:

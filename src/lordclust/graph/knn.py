@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._validation import check_count
 from lordclust.graph.kernel import (
-    check_count,
     check_samples,
     check_spread,
     floor_scales,

@@ -203,19 +203,15 @@ class Engine:
         out[self.order] = V
         return out
 
-    def aim(self, step: float, tilt: float = 0.0, *, warm: bool = False) -> None:
-        """Set the step length and gamma; momentum and counters start afresh.
-
-        ``warm`` says that V is close to the solution, so momentum is used at once.
-        """
+    def aim(self, step: float, tilt: float = 0.0) -> None:
+        """Set the step length and gamma; momentum and counters start afresh."""
         memory, slots = self.shared.memory, self.shared.slots
         # Multipliers scale with the step: keep them a good start.
         if memory[kernels.STEP] > 0:
             self.shared.a[:] *= step / memory[kernels.STEP]
         memory[kernels.STEP], memory[kernels.TILT] = step, tilt
         memory[kernels.MOMENTUM], memory[kernels.THETA] = 1.0, 0.0
-        memory[kernels.SLACK] = 0.0
-        memory[kernels.RESIDUAL] = kernels.CALM if warm else 1.0
+        memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
         memory[kernels.OBJECTIVE] = -np.inf
         slots[kernels.ITERATION] = slots[kernels.SWEEPS] = slots[kernels.VERIFY] = 0
         slots[kernels.STATUS] = kernels.RUNNING

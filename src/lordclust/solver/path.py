@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from lordclust._typing import FloatArray, Graph
@@ -30,6 +31,8 @@ from lordclust.threads import count_threads
 
 #: Steps in tau: the first and smallest, the largest, and by how much they grow.
 SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5
+#: Where coarse paths from other starts compete with the path, how many, how coarse.
+MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
 #: Relative change of V in one step below which steps grow, above which they halve.
@@ -73,6 +76,45 @@ def _leave_saddle(engine: Engine) -> None:
         engine.put(0.99 * trivial + 0.01 * point)
 
 
+def _solve(
+    engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int
+) -> int:
+    """Solve at tau from the engine's V; return the iterations."""
+    engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+    return engine.run(tol, max_iter)[0].n_iter
+
+
+def _race(engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int) -> int:
+    """Let coarse paths from other starts compete at tau, and go on with the best.
+
+    Where two branches cross, a path stays on the one it is on. Coarse steps and a
+    loose tolerance, not other seeds alone, lead to other branches.
+    """
+    best, own = engine.progress().objective, engine.get()
+    n_iter, champion = 0, None
+    for seed in range(SCOUTS):
+        rng = np.random.default_rng(seed)
+        engine.put(random_start(engine.n, engine.shared.mu, engine.mass, rng))
+        stops = np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP)
+        for stop in [*stops, tau]:
+            n_iter += _solve(engine, ends, stop, SCOUT_TOL, max_iter)
+        if engine.progress().objective > best + 1e-6 * abs(best):
+            best, champion = engine.progress().objective, engine.get()
+    engine.put(own if champion is None else _aligned(champion, own, engine.shared.mu))
+    return n_iter + _solve(engine, ends, tau, tol, max_iter)
+
+
+def _aligned(V: FloatArray, reference: FloatArray, mu: FloatArray) -> FloatArray:
+    """Return V with its columns in the order that fits the reference best.
+
+    Only columns of equal share may change places.
+    """
+    overlap = reference.T @ V
+    overlap[mu[:, None] != mu] = -1.0
+    _, columns = linear_sum_assignment(-overlap)
+    return V[:, columns]
+
+
 def walk(
     engine: Engine,
     S: Graph,
@@ -86,11 +128,16 @@ def walk(
 ) -> Iterator[tuple[float, float, int, bool]]:
     """Solve along the grid; yield tau, residual, iterations, converged."""
     grid = adaptive_taus(engine, last) if taus is None else iter(taus.tolist())
+    meeting = min(MEETING, last if taus is None else float(taus[-1]))
+    # A path that begins late is the caller's own choice of branch.
+    open_race = taus is None or taus[0] < SCOUT_STEP
     for tau in grid:
         _leave_saddle(engine)
-        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau), warm=True)
-        progress, converged = engine.run(tol, max_iter)
-        yield tau, progress.residual, progress.n_iter, converged
+        n_iter = _solve(engine, ends, tau, tol, max_iter)
+        if open_race and tau >= meeting:
+            n_iter += _race(engine, ends, tau, tol, max_iter)
+            open_race = False
+        yield tau, engine.progress().residual, n_iter, engine.converged
         if callback is not None and callback(tau):
             return
 
@@ -103,8 +150,7 @@ def walk_lord(engine: Engine, ends: Spectrum, *, tol: float, max_iter: int) -> N
     """
     for part in np.linspace(0, 1, LORD_STEPS + 1)[1:]:
         tilt = -ends.high * (1 - part)
-        step = problem.lord_step(ends, engine.mass.max(), tilt)
-        engine.aim(step, tilt, warm=True)
+        engine.aim(problem.lord_step(ends, engine.mass.max(), tilt), tilt)
         engine.run(tol, max_iter)
 
 

@@ -1,0 +1,67 @@
+"""The README's figures, made from the results."""
+
+from typing import Any
+
+from benchmarks.common import table
+
+
+def with_summary(text: str, results: dict[str, Any]) -> str:
+    """Return the README with its figures written anew."""
+    for name, make in BLOCKS.items():
+        start, end = (
+            f"<!-- {name}: written by make bench -->",
+            f"<!-- end of {name} -->",
+        )
+        before, rest = text.split(start)
+        _, after = rest.split(end)
+        text = f"{before}{start}\n{make(results)}\n{end}{after}"
+    return text
+
+
+def digits(results: dict[str, Any]) -> str:
+    """Return the table of methods on the digits."""
+    return table(results["digits"]["rows"]) if "digits" in results else ""
+
+
+def speed(results: dict[str, Any]) -> str:
+    """Return one line for each benchmark that was run."""
+    lines = [LINES[name](results[name]["rows"]) for name in LINES if name in results]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _fit(rows: list[dict[str, Any]]) -> str:
+    cases = " and ".join(f"{r['times faster']:.0f} times ({r['data']})" for r in rows)
+    return (
+        f"One B-LoRD fit from the same start to the same tolerance: {cases} faster "
+        "than the paper's algorithm, to the same objective."
+    )
+
+
+def _path(rows: list[dict[str, Any]]) -> str:
+    r = rows[0]
+    return (
+        f"The whole path in tau on {r['data']}, one thread: {r['adaptive ms']:.0f} ms "
+        f"({r['50 taus ms']:.0f} ms for 50 given taus); scikit-learn's "
+        f"SpectralClustering: {r['spectral ms']:.0f} ms."
+    )
+
+
+def _mnist(rows: list[dict[str, Any]]) -> str:
+    r = rows[0]
+    return (
+        f"MNIST, 70,000 images from raw pixels: exact neighbours {r['graph s']:.0f} s, "
+        f"whole path {r['path s']:.0f} s, best accuracy on it "
+        f"{r['best ACC on the path']:.3f}, {r['memory MB']:.0f} MB."
+    )
+
+
+def _startup(rows: list[dict[str, Any]]) -> str:
+    r = rows[-1]
+    return (
+        f"A fresh process that fits 1,000 x 20 points: {r['lordclust s']:.1f} s; with "
+        f"SpectralClustering {r['scikit-learn s']:.1f} s."
+    )
+
+
+LINES = {"fit": _fit, "path": _path, "mnist": _mnist, "startup": _startup}
+BLOCKS = {"digits": digits, "speed": speed}
