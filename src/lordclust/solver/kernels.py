@@ -186,8 +186,8 @@ def root_tile(U, a, mu, mass, b, out, slope):
 
 
 @njit
-def add_tile(V, slope, mu, mass, b, part, active, mask):
-    """Add a tile's column sums, dual value and generalised Hessian to ``part``.
+def add_tile(V, slope, mu, mass, b, part, active, mask, curved):
+    """Add a tile's column sums, dual value and, if ``curved``, Hessian to ``part``.
 
     H = sum_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)]. A row with one
     positive entry adds nothing, so the cost falls as V hardens.
@@ -202,7 +202,7 @@ def add_tile(V, slope, mu, mass, b, part, active, mask):
         count = count + where_positive(v, 1.0)
     part[k + DUAL] += sum_lanes(dual)
     several = where_positive(count - 1.5, 1.0)
-    if not any_positive(several):
+    if not curved or not any_positive(several):
         return
     share = several / larger(load(slope, 0), 1e-300)
     n_active = 0
@@ -292,7 +292,7 @@ def distance_tile(V, V_before, V_next, theta):
 
 
 @njit
-def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure):
+def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
     """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums."""
     k = s.mu.shape[0]
     product = np.empty((LANES, s.rows.shape[2]), s.rows.dtype)
@@ -309,7 +309,7 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure):
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
             V, mass, b = s.V[slots[SPARE], tile], s.mass[tile], s.b[tile]
             root_tile(s.U[tile], a, s.mu, mass, b, V, slope)
-            add_tile(V, slope, s.mu, mass, b, part, active, mask)
+            add_tile(V, slope, s.mu, mass, b, part, active, mask, curved)
             for j in range(k):
                 for lane in range(min(LANES, n - tile * LANES)):
                     rows_next[tile * LANES + lane, j] = V[j, lane]
@@ -329,9 +329,8 @@ def add_blocks(parts, out):
 
 
 @njit
-def newton_direction(total, mu, damping, factor, d):
-    """Solve (H + damping I) d = F by Cholesky factors; H sits in ``total``."""
-    k = mu.shape[0]
+def factorise(total, k, damping, factor):
+    """Find the Cholesky factor of H + damping I; H sits in ``total``."""
     for i in range(k):
         for j in range(i + 1):
             x = total[k + HESSIAN + j * k + i]
@@ -341,6 +340,13 @@ def newton_direction(total, mu, damping, factor, d):
                 factor[i, i] = np.sqrt(max(x + damping, 1e-300))
             else:
                 factor[i, j] = x / factor[j, j]
+
+
+@njit
+def newton_direction(total, mu, factor, d):
+    """Solve (H + damping I) d = F with the Cholesky factor."""
+    k = mu.shape[0]
+    for i in range(k):
         x = total[i] - mu[i]
         for m in range(i):
             x -= factor[i, m] * d[m]
@@ -369,7 +375,8 @@ def finish_projection(
 
     Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
     the final ``a``. The dual |V|^2/2 + a.mu + b.mass is made smaller by every step.
-    Returns the parity of the next sweep.
+    Where H is costly it is kept while the error falls tenfold in a step. Returns the
+    parity of the next sweep.
     """
     k = s.mu.shape[0]
     d, trial = np.empty(k), np.empty(k)
@@ -377,13 +384,18 @@ def finish_projection(
     no_gram = np.empty((0, 0))
     error = marginal_error(total, s.mu)
     scale = s.rows.shape[1] / k
+    trace = 0.0
+    for j in range(k):
+        trace += total[k + HESSIAN + j * k + j]
+    cheap = trace < s.rows.shape[1]  # few rows are mixed: H costs next to nothing
+    fresh, curved = True, cheap  # is H in ``total`` of this a; will it be of the next
     for _ in range(100):
         if not error > tol:
             break
         before = error
-        newton_direction(
-            total, s.mu, scale * (1e-12 + 0.01 * min(1.0, error)), factor, d
-        )
+        if fresh:
+            factorise(total, k, scale * (1e-12 + 0.01 * min(1.0, error)), factor)
+        newton_direction(total, s.mu, factor, d)
         slope, value = 0.0, total[k + DUAL]
         for j in range(k):
             slope += d[j] * (total[j] - s.mu[j])
@@ -393,8 +405,9 @@ def finish_projection(
             for j in range(k):
                 trial[j] = a[j] + length * d[j]
             sweep(
-                s, slots, memory, blocks, parity, trial, no_gram, False, theta, measure
-            )
+                s, slots, memory, blocks, parity, trial, no_gram, False, theta, measure,
+                curved,
+            )  # fmt: skip
             barrier(s.sync, n_threads)
             add_blocks(s.parts[parity], total)
             parity = 1 - parity
@@ -408,6 +421,7 @@ def finish_projection(
                 break
             length *= 0.5
         copy_to(a, trial)
+        fresh, curved = curved, cheap or error > 0.1 * before
         if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
             break  # rounding: no further digit is to be had
     return parity
@@ -465,7 +479,7 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
             parity, quartic = gram_matrices(
                 s, slots, memory, blocks, n_threads, parity, total, theta, gram
             )
-        sweep(s, slots, memory, blocks, parity, a, gram, True, theta, measure)
+        sweep(s, slots, memory, blocks, parity, a, gram, True, theta, measure, True)
         barrier(s.sync, n_threads)
         add_blocks(s.parts[parity], total)
         parity = 1 - parity
@@ -525,7 +539,7 @@ def project(s):
     blocks = (0, s.edges.shape[0] - 1)
     total = np.empty(s.parts.shape[2])
     no_gram = np.empty((0, 0))
-    sweep(s, s.slots, s.memory, blocks, 0, s.a, no_gram, False, 0.0, False)
+    sweep(s, s.slots, s.memory, blocks, 0, s.a, no_gram, False, 0.0, False, True)
     add_blocks(s.parts[0], total)
     finish_projection(
         s, s.slots, s.memory, blocks, 1, 1, s.a, total, 0.0, STRICT, False
