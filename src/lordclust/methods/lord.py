@@ -277,7 +277,7 @@ class BLoRD(DoublyStochasticClusterer):
         def path(V: FloatArray, threads: int) -> SolverResult:
             engine = Engine(S, mu, mass, n_threads=threads)
             engine.put(V)
-            for _ in walk(engine, S, ends, tau, **limits):
+            for _ in walk(engine, ends, tau, **limits):
                 pass
             return descent.blord_result(engine, S, ends, tau)
 

@@ -170,7 +170,7 @@ def root_tile(U, a, mu, mass, b, out, slope):
             slopes = slopes + where_positive(x, mu[j] * mu[j])
         excess = total - goal
         move = excess / larger(slopes, 1e-300)
-        too_far = larger(excess, excess * -1.0) - goal * 1e-14
+        too_far = larger(excess, excess * -1.0) - goal * 1e-13
         resolved = larger(move, move * -1.0) - larger(root, root * -1.0) * 4e-16
         if not any_positive(smaller(too_far, resolved)):
             break

@@ -33,6 +33,9 @@ from lordclust.threads import count_threads
 SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5
 #: Where coarse paths from other starts compete with the path, how many, how coarse.
 MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
+#: Above this many samples they stay at home: a path takes long, and on 70,000 images
+#: they changed nothing.
+RACE_UP_TO = 20_000
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
 #: Relative change of V in one step below which steps grow, above which they halve.
@@ -117,7 +120,6 @@ def _aligned(V: FloatArray, reference: FloatArray, mu: FloatArray) -> FloatArray
 
 def walk(
     engine: Engine,
-    S: Graph,
     ends: Spectrum,
     last: float,
     *,
@@ -131,6 +133,7 @@ def walk(
     meeting = min(MEETING, last if taus is None else float(taus[-1]))
     # A path that begins late is the caller's own choice of branch.
     open_race = taus is None or taus[0] < SCOUT_STEP
+    open_race &= engine.n <= RACE_UP_TO
     for tau in grid:
         _leave_saddle(engine)
         n_iter = _solve(engine, ends, tau, tol, max_iter)
@@ -247,7 +250,7 @@ def tau_path(
     rows = _Rows(engine, S, ends, mu, mass, keep)
     grid = _check_taus(taus)
     for tau, residual, n_iter, converged in walk(
-        engine, S, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback
+        engine, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback
     ):
         rows.add(tau, residual, n_iter, converged)
     return rows.record(shares)
