@@ -76,9 +76,9 @@ class KNNGraph(BaseEstimator):
     def __init__(
         self,
         n_neighbors: int | None = None,
-        *,
         metric: str = "euclidean",
         include_self: bool = False,
+        *,
         scale_neighbor: int = 7,
         n_jobs: int | None = None,
     ) -> None:
