@@ -47,7 +47,7 @@ def transport_projection(U):
     n, k = U.shape
     with warnings.catch_warnings():
         # POT hands options to scipy that newer versions of it do not want.
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         plan = ot.smooth.smooth_ot_dual(
             uniform_mass(n),
             uniform_mass(k),
