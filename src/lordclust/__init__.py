@@ -14,6 +14,7 @@ from lordclust._version import __version__
 if TYPE_CHECKING:
     from lordclust import datasets, graph, methods, metrics
     from lordclust.methods.lord import BLoRD, LoRD
+    from lordclust.registry import list_methods, make_method
     from lordclust.result import TauPath
     from lordclust.solver.path import tau_path
     from lordclust.solver.projection import project_omega
@@ -26,6 +27,8 @@ __all__ = [
     "__version__",
     "datasets",
     "graph",
+    "list_methods",
+    "make_method",
     "methods",
     "metrics",
     "project_omega",
@@ -38,6 +41,8 @@ _HOME = {
     "BLoRD": "lordclust.methods.lord",
     "LoRD": "lordclust.methods.lord",
     "TauPath": "lordclust.result",
+    "list_methods": "lordclust.registry",
+    "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
     "sinkhorn_start": "lordclust.solver.start",
     "tau_path": "lordclust.solver.path",

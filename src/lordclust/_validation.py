@@ -194,6 +194,22 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
+def check_dense_size(n: int, max_dense: Any, who: str) -> None:
+    """Refuse n samples for a method that holds n x n matrices, if n > max_dense.
+
+    Examples
+    --------
+    >>> check_dense_size(100, 5000, "SDP")
+    """
+    if n > check_count(max_dense, "max_dense"):
+        raise ValueError(
+            f"{who} holds n x n matrices ({8e-9 * n * n:.1f} GB each for {n} samples) "
+            f"and takes at most max_dense={max_dense} samples, got {n}. Raise "
+            "max_dense if they fit in memory, cluster a part of the samples, or use "
+            "a method for large graphs such as BLoRD."
+        )
+
+
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

@@ -1,6 +1,7 @@
 """Frozen records passed between rooms."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,40 @@ class SolverResult:
     n_iter: int
     converged: bool
     history: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of a method, followed to its end.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (n,)
+        Clusters 0 to k-1, in the method's own order.
+    objective : float
+        The method's own objective: its restarts are compared by it.
+    n_iter : int
+        Iterations taken.
+    converged : bool
+        Whether the method's stopping rule was met.
+    history : ndarray of shape (n_iter + 1,) or empty
+        The objective at each iteration.
+    membership : ndarray of shape (n, k), optional
+        P(y_i = j | x_i): rows sum to 1.
+    columns : dict of str to ndarray of shape (..., k)
+        Further fitted attributes with a column for each cluster.
+    fitted : dict of str to anything
+        Further fitted attributes that do not depend on the order of the clusters.
+    """
+
+    labels: IntArray
+    objective: float
+    n_iter: int = 1
+    converged: bool = True
+    history: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)
+    membership: FloatArray | None = field(default=None, repr=False)
+    columns: dict[str, Any] = field(default_factory=dict, repr=False)
+    fitted: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)

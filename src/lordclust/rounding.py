@@ -1,4 +1,6 @@
-"""V -> labels and probabilities."""
+"""V or an embedding -> labels and probabilities."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,3 +41,32 @@ def canonical_order(labels: IntArray, proportions: FloatArray) -> IntArray:
         places = np.flatnonzero(proportions == share)
         order[places] = sorted(places, key=lambda j: (-sizes[j], firsts[j]))
     return order
+
+
+class KMeansLabels(NamedTuple):
+    """A k-means partition of an embedding."""
+
+    labels: IntArray
+    inertia: float
+    n_iter: int
+
+
+def kmeans_labels(
+    U: FloatArray, k: int, rng: np.random.Generator, *, n_init: int = 1
+) -> KMeansLabels:
+    """Return the clusters of the rows of U by scikit-learn's k-means."""
+    from sklearn.cluster import KMeans
+
+    seed = int(rng.integers(np.iinfo(np.int32).max))
+    model = KMeans(k, n_init=n_init, max_iter=1000, random_state=seed).fit(U)
+    labels = model.labels_.astype(np.int64)
+    return KMeansLabels(labels, float(model.inertia_), model.n_iter_)
+
+
+def shares_of_rows(V: FloatArray) -> FloatArray:
+    """Return nonnegative V with rows scaled to sum 1; a zero row becomes uniform."""
+    total = V.sum(axis=1, keepdims=True)
+    empty = ~(total[:, 0] > 0)
+    P = V / np.where(total > 0, total, 1.0)
+    P[empty] = 1 / V.shape[1]
+    return np.asarray(P)

@@ -1,5 +1,19 @@
-"""The estimators, one file a method."""
+"""The estimators, one file a method; each is loaded on first use."""
 
-from lordclust.methods.lord import BLoRD, LoRD
+from typing import Any
 
-__all__ = ["BLoRD", "LoRD"]
+from lordclust.registry import METHODS
+
+_CLASSES = {method.class_name: method for method in METHODS.values()}
+
+__all__ = list(_CLASSES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return _CLASSES[name].load()
+    raise AttributeError(f"module 'lordclust.methods' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,60 +1,91 @@
-"""What LoRD and B-LoRD share: input, starts, restarts, and what a fit leaves."""
+"""What all estimators share: input, restarts, and what a fit leaves."""
 
 import warnings
 from abc import abstractmethod
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import (
-    check_choice,
     check_count,
+    check_dense_size,
     check_n_clusters,
     check_positive,
-    check_proportions,
-    check_weights,
 )
-from lordclust.graph import KNNGraph, make_affinity
-from lordclust.graph.extend import Extension
-from lordclust.result import SolverResult
-from lordclust.rounding import canonical_order, labels_from, membership_from
-from lordclust.solver.start import given_start, random_start
-from lordclust.threads import count_threads
+from lordclust.graph import make_affinity
+from lordclust.result import Run
+from lordclust.rounding import canonical_order, kmeans_labels
 
-ALGORITHMS = ("fast", "paper")
-STARTS = ("path", "random")
+Rngs = list[np.random.Generator]
 
 
-class DoublyStochasticClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
-    """Base of the two models over Omega(mu)."""
+class Clusterer(ClusterMixin, BaseEstimator):
+    """How every estimator reads its input."""
 
-    # Parameters, set by the subclasses' constructors.
+    #: Whether a larger objective is better.
+    maximises: ClassVar[bool] = False
+    #: Whether the method works on a similarity S, made by ``affinity``, or on X.
+    takes_graph: ClassVar[bool] = True
+    #: Whether S must be nonnegative.
+    nonnegative: ClassVar[bool] = True
+    #: Whether X may be sparse; a sparse S always may.
+    takes_sparse: ClassVar[bool] = True
+
     n_clusters: int
-    proportions: Any
-    affinity: Any
-    start: Any
-    n_init: Any
-    max_iter: int
-    tol: float
-    algorithm: str
-    random_state: Any
-    n_jobs: int | None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def _is_precomputed(self) -> bool:
+        affinity = getattr(self, "affinity", None)
+        return isinstance(affinity, str) and affinity == "precomputed"
+
+    def _check_X(self, X: Any, *, reset: bool = True) -> Any:
+        """Return X checked as scikit-learn does."""
+        accept: Any = "csr" if self.takes_sparse else False
+        if self._is_precomputed():
+            accept = ["csr", "csc", "coo"]
+        return validate_data(
+            self, X, accept_sparse=accept, accept_large_sparse=True, dtype="numeric",
+            reset=reset, ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+
+    def _read(self, X: Any) -> Any:
+        """Return the checked S, or X itself."""
+        if not self.takes_graph:
+            return X
+        who = type(self).__name__ if self.nonnegative else False
+        S = make_affinity(self.affinity, X, nonnegative=who)
+        if S.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"S must have a row for each of the {X.shape[0]} samples, but affinity "
+                f"returned shape {S.shape}."
+            )
+        return S
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "labels_")  # n_features_in_ outlives a failed fit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse or self._is_precomputed()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+class RestartClusterer(Clusterer):
+    """A method run from several starts, of which the best objective is kept.
+
+    A method adds its parameters and ``_solve``. A parameter of one of these names
+    means the same in every method, and is checked here: ``n_clusters, affinity,
+    n_init, max_iter, tol, max_dense``.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -63,224 +94,144 @@ class DoublyStochasticClusterer(
             Samples, or their similarities with ``affinity="precomputed"``.
         y : None
             Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the samples, P(x_i) up to a factor; equal by default.
 
         Returns
         -------
         self : object
         """
         X = self._check_X(X)
-        n = X.shape[0]
-        k = check_n_clusters(self.n_clusters, n)
+        k = check_n_clusters(self.n_clusters, X.shape[0])
         self._check_parameters()
-        shares = check_proportions(self.proportions, k)
-        weights = check_weights(sample_weight, n)
-        mass = np.full(n, 1 / n) if weights is None else weights
-        S = make_affinity(self.affinity, X)
-        if S.shape[0] != n:
-            raise ValueError(
-                f"S must have a row for each of the {n} samples, but affinity returned "
-                f"shape {S.shape}."
-            )
-        results = self._solve(S, np.sqrt(shares), mass)
-        best = self._best(results)
-        self.all_objectives_ = np.array([r.objective for r in results])
-        return self._keep(best, X, S, shares, mass)
+        self._check_size(X.shape[0])
+        data = self._read(X)
+        best, objectives = self._best(self._solve(data, k, self._rngs()))
+        self.all_objectives_ = objectives
+        if self.takes_graph:
+            self.affinity_matrix_ = data
+        return self._keep(best, k)
 
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any:
-        """Cluster the samples and return ``labels_``."""
-        return self.fit(X, y, **kwargs).labels_
-
-    def fit_transform(self, X: Any, y: Any = None, **kwargs: Any) -> Any:
-        """Cluster the samples and return ``membership_``."""
-        return self.fit(X, y, **kwargs).membership_
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return the membership of samples, new ones or the fitted ones.
-
-        A sample's membership is the average over its nearest fitted samples, with
-        self-tuning weights; a copy of a fitted sample has that sample's membership.
-        Every sample is treated alone. With ``affinity="precomputed"`` the rows of X
-        are similarities to the fitted samples, and are the weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
-            Samples, or their similarities to the fitted samples.
-
-        Returns
-        -------
-        P : ndarray of shape (m, n_clusters)
-        """
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        if self._extension is None:
-            return self._average(X)
-        return np.asarray(self._extension.weights(X) @ self.membership_)
-
-    def pair_probability(self, i: Any, j: Any) -> FloatArray:
-        """Return Z_ij = P(y_i = y_j | x_i, x_j) for pairs of fitted samples.
-
-        Parameters
-        ----------
-        i, j : int or array-like of int
-            Samples, broadcast against each other.
-
-        Returns
-        -------
-        Z : ndarray
-            sum_a P(y_i = a | x_i) P(y_j = a | x_j) for each pair.
-        """
-        check_is_fitted(self)
-        i, j = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        n = len(self.membership_)
-        for name, index in (("i", i), ("j", j)):
-            if not np.issubdtype(index.dtype, np.integer):
-                raise TypeError(f"{name} must hold integers, got {index.dtype}.")
-            if index.size and (index.min() < -n or index.max() >= n):
-                raise IndexError(
-                    f"{name} must be from 0 to {n - 1}, the fitted samples."
-                )
-        return np.asarray((self.membership_[i] * self.membership_[j]).sum(axis=-1))
-
-    def block_diagonality(self) -> float:
-        """Return ||VV'||_[k] = k/n - ||V||_F^2: 0 exactly when V is orthogonal.
-
-        It is the sum of the k smallest eigenvalues of the Laplacian of VV', so it
-        measures how far VV' is from k blocks (for samples of equal weight).
-        """
-        check_is_fitted(self)
-        n, k = self.V_.shape
-        return float(max(0.0, k / n - (self.V_**2).sum()))
-
-    # -- what a subclass adds -----------------------------------------------------
+    # -- what a method adds -------------------------------------------------------
 
     @abstractmethod
-    def _solve(self, S: Graph, mu: FloatArray, mass: FloatArray) -> list[SolverResult]:
-        """Return one result for each start."""
+    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+        """Yield one run for each generator, or a single one if nothing is random.
 
-    @abstractmethod
-    def _best(self, results: list[SolverResult]) -> SolverResult:
-        """Return the result with the best objective."""
-
-    # -- shared steps of fit ------------------------------------------------------
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == "precomputed"
-
-    def _check_X(self, X: Any, *, reset: bool = True) -> Any:
-        """Return X checked as scikit-learn does."""
-        if self._is_precomputed():
-            accept: Any = ["csr", "csc", "coo"]
-        else:
-            accept = "csr"
-        return validate_data(
-            self, X, accept_sparse=accept, accept_large_sparse=True, dtype="numeric",
-            reset=reset, ensure_min_samples=2 if reset else 1,
-        )  # fmt: skip
+        ``data`` is the checked S, or X for a method with ``takes_graph = False``.
+        """
 
     def _check_parameters(self) -> None:
         """Refuse what no fit can use."""
-        check_choice(self.algorithm, ALGORITHMS, "algorithm")
-        if isinstance(self.start, str):
-            check_choice(self.start, STARTS, "start")
-        if not isinstance(self.n_init, str) or self.n_init != "auto":
-            check_count(self.n_init, "n_init")
-        check_count(self.max_iter, "max_iter")
-        check_positive(self.tol, "tol")
+        for name in ("n_init", "max_iter"):
+            if hasattr(self, name):
+                check_count(getattr(self, name), name)
+        if hasattr(self, "tol"):
+            check_positive(self.tol, "tol")
 
-    def _uses_path(self) -> bool:
-        """Tell whether the starts are paths: not in the paper's algorithm."""
-        path = isinstance(self.start, str) and self.start == "path"
-        return path and self.algorithm == "fast"
+    def _shares(self, k: int) -> FloatArray:
+        """Return what tells clusters apart: equal shares are interchangeable."""
+        return np.full(k, 1 / k)
 
-    def _starts(self, n: int, mu: FloatArray, mass: FloatArray) -> list[FloatArray]:
-        """Return the V that the descents (or their paths) begin with."""
-        if not isinstance(self.start, str):
-            return [given_start(self.start, n, mu)]
-        count = self.n_init
-        if isinstance(count, str):
-            count = 1 if self._uses_path() else 10
-        # A path without random_state is the same every time.
-        fixed = self._uses_path() and self.random_state is None
-        rng = check_random_state(0 if fixed else self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=count)
-        return [random_start(n, mu, mass, np.random.default_rng(s)) for s in seeds]
+    # -- shared steps of fit ------------------------------------------------------
 
-    def _run_all(self, task: Any, starts: list[FloatArray]) -> list[SolverResult]:
-        """Run a task for each start: one after the other, or side by side."""
-        threads = count_threads(self.n_jobs)
-        if len(starts) == 1 or threads == 1:
-            return [task(V, threads) for V in starts]
-        with ThreadPoolExecutor(min(threads, len(starts))) as pool:
-            return list(pool.map(lambda V: task(V, 1), starts))
+    def _check_size(self, n: int) -> None:
+        """Refuse more samples than a method with n x n matrices should take."""
+        if hasattr(self, "max_dense"):
+            check_dense_size(n, self.max_dense, type(self).__name__)
 
-    def _keep(
-        self,
-        result: SolverResult,
-        X: Any,
-        S: Graph,
-        shares: FloatArray,
-        mass: FloatArray,
-    ) -> Self:
+    def _rngs(self) -> Rngs:
+        """Return a generator for each start."""
+        rng = check_random_state(getattr(self, "random_state", 0))
+        seeds = rng.randint(np.iinfo(np.int32).max, size=getattr(self, "n_init", 1))
+        return [np.random.default_rng(seed) for seed in seeds]
+
+    def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
+        """Return the run with the best objective (the first of equals), and all."""
+        best, objectives = None, []
+        for run in runs:
+            objectives.append(run.objective)
+            gain = 0.0 if best is None else run.objective - best.objective
+            if best is None or (gain > 0 if self.maximises else gain < 0):
+                best = run
+        assert best is not None, "a method yields at least one run"
+        return best, np.array(objectives)
+
+    def _keep(self, run: Run, k: int) -> Self:
         """Set the fitted attributes, clusters in canonical order."""
-        P = membership_from(result.V, np.sqrt(shares), mass)
-        # A sample without mass has no say in the numbering.
-        order = canonical_order(labels_from(P)[mass > 0], shares)
-        self.V_ = np.ascontiguousarray(result.V[:, order])
-        self.membership_ = np.ascontiguousarray(P[:, order])
-        self.labels_ = labels_from(self.membership_)
-        self.proportions_ = shares[order]
-        self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
-        self.objective_ = result.objective
-        self.residual_ = result.residual
-        self.n_iter_ = max(1, result.n_iter)
-        self.converged_ = result.converged
-        self.history_ = result.history
-        self.affinity_matrix_ = S
-        self._extension = None if self._is_precomputed() else self._make_extension(X)
-        if not result.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
-                f"{result.residual:.1e} > tol={self.tol:.1e}. Raise max_iter or "
-                "loosen tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        run = _renumbered(run, self._shares(k))
+        self.labels_ = run.labels
+        self.objective_ = float(run.objective)
+        self.n_iter_ = max(1, int(run.n_iter))
+        self.converged_ = bool(run.converged)
+        self.history_ = np.asarray(run.history, dtype=np.float64)
+        if run.membership is not None:
+            self.membership_ = run.membership
+        for name, value in (run.columns | run.fitted).items():
+            setattr(self, name, value)
+        self._warn(run, k)
         return self
 
-    def _make_extension(self, X: Any) -> Extension:
-        """Return the weights from new samples, as the graph was built."""
-        graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-        return Extension(
-            X,
-            graph.n_neighbors,
-            metric=graph.metric,
-            scale_neighbor=graph.scale_neighbor,
-        )
+    def _warn(self, run: Run, k: int) -> None:
+        """Say what a user should know about the kept run."""
+        name = type(self).__name__
+        if not run.converged:
+            limit = getattr(self, "max_iter", run.n_iter)
+            warnings.warn(
+                f"{name} stopped at max_iter={limit} before reaching its tolerance. "
+                "Raise max_iter or loosen tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        found = len(np.unique(run.labels))
+        if found < k:
+            warnings.warn(
+                f"{name} found {found} of the {k} clusters asked for: the others are "
+                "empty. Raise n_init or lower n_clusters.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
-    def _average(self, weights: Any) -> FloatArray:
-        """Return memberships averaged with given similarities as weights."""
-        # Probabilities need weights of one sign: dissimilar samples count for nothing.
-        W: Any = weights.astype(np.float64)
-        W = W.maximum(0).tocsr() if sparse.issparse(W) else np.maximum(W, 0)
-        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = np.asarray(W @ self.membership_)
-        lonely = total[:, 0] <= 0
-        P[lonely], total[lonely] = self.proportions_, 1.0
-        return np.asarray(P / total)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "labels_")  # n_features_in_ outlives a failed fit
+class EmbeddingMixin:
+    """For methods that end with k-means on the rows of ``embedding_``."""
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.membership_.shape[1])
+    embedding_: FloatArray
+    n_clusters: int
+    n_init: int
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
+    def relabel(self, random_state: Any = None) -> IntArray:
+        """Return the labels of another rounding of the same ``embedding_``.
+
+        k-means depends on its random starts: studies report the mean over many
+        roundings.
+
+        Parameters
+        ----------
+        random_state : int, RandomState or None, default=None
+            For the starts of k-means.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (n,)
+        """
+        check_is_fitted(self)
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        rng = np.random.default_rng(seed)
+        return kmeans_labels(
+            self.embedding_, self.n_clusters, rng, n_init=self.n_init
+        ).labels
+
+
+def _renumbered(run: Run, shares: FloatArray) -> Run:
+    """Return the run with its clusters in canonical order."""
+    order = canonical_order(run.labels, shares)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    P = run.membership
+    return replace(
+        run,
+        labels=place[run.labels],
+        membership=None if P is None else np.ascontiguousarray(P[:, order]),
+        columns={
+            name: np.ascontiguousarray(A[..., order]) for name, A in run.columns.items()
+        },
+    )

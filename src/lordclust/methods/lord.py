@@ -5,7 +5,7 @@ from typing import Any
 from lordclust._typing import FloatArray, Graph
 from lordclust._validation import check_tau, unknown_name
 from lordclust.graph import scale_to_unit_sum
-from lordclust.methods._base import DoublyStochasticClusterer
+from lordclust.methods._omega import DoublyStochasticClusterer
 from lordclust.result import SolverResult
 from lordclust.solver import descent, problem
 from lordclust.solver.engine import Engine
@@ -114,7 +114,9 @@ class LoRD(DoublyStochasticClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _solve(self, S: Graph, mu: FloatArray, mass: FloatArray) -> list[SolverResult]:
+    def _descend(
+        self, S: Graph, mu: FloatArray, mass: FloatArray
+    ) -> list[SolverResult]:
         scaled = scale_to_unit_sum(S)
         ends = problem.spectrum(scaled)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
@@ -137,9 +139,6 @@ class LoRD(DoublyStochasticClusterer):
         if self._uses_path():
             task = path
         return self._run_all(task, self._starts(S.shape[0], mu, mass))
-
-    def _best(self, results: list[SolverResult]) -> SolverResult:
-        return min(results, key=lambda r: r.objective)
 
 
 class BLoRD(DoublyStochasticClusterer):
@@ -225,6 +224,8 @@ class BLoRD(DoublyStochasticClusterer):
     array([0.333333, 0.333333, 0.333333])
     """
 
+    maximises = True
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -260,7 +261,9 @@ class BLoRD(DoublyStochasticClusterer):
         else:
             check_tau(self.tau)
 
-    def _solve(self, S: Graph, mu: FloatArray, mass: FloatArray) -> list[SolverResult]:
+    def _descend(
+        self, S: Graph, mu: FloatArray, mass: FloatArray
+    ) -> list[SolverResult]:
         ends = problem.spectrum(S)
         tau = self.tau
         tau = problem.TAU_RULES[tau](S, len(mu)) if isinstance(tau, str) else float(tau)
@@ -287,6 +290,3 @@ class BLoRD(DoublyStochasticClusterer):
         results = self._run_all(task, self._starts(S.shape[0], mu, mass))
         self.tau_, self.gamma_ = tau, ends.gamma(tau)
         return results
-
-    def _best(self, results: list[SolverResult]) -> SolverResult:
-        return max(results, key=lambda r: r.objective)

@@ -1,0 +1,96 @@
+"""Every method by name: one line each, loaded on first use."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from lordclust._validation import unknown_name
+
+#: How close a method is to its source.
+STATUSES = ("published", "own solver", "reconstruction")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A line of the registry.
+
+    Attributes
+    ----------
+    name : str
+        The key.
+    home : str
+        "module:Class" below ``lordclust.methods``.
+    title : str
+        What it is, in a few words.
+    source : str
+        Who published it.
+    takes : {"graph", "kernel", "features"}
+        What it works on: a sparse graph, a full kernel, or the samples themselves.
+    status : {"published", "own solver", "reconstruction"}
+        "published": the authors' algorithm. "own solver": their problem, solved
+        another way. "reconstruction": their paper or code could not be read; the
+        docstring says what was taken from where.
+    """
+
+    name: str
+    home: str
+    title: str
+    source: str
+    takes: str = "graph"
+    status: str = "published"
+
+    @property
+    def class_name(self) -> str:
+        """The name of the estimator."""
+        return self.home.partition(":")[2]
+
+    def load(self) -> Any:
+        """Return the estimator class."""
+        module, _, name = self.home.partition(":")
+        return getattr(import_module(f"lordclust.methods.{module}"), name)
+
+
+_LINES = (
+    Method("lord", "lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025"),
+    Method("blord", "lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025"),
+)  # fmt: skip
+
+#: The methods by name.
+METHODS: dict[str, Method] = {line.name: line for line in _LINES}
+
+
+def list_methods() -> list[str]:
+    """Return the names that ``make_method`` knows.
+
+    Examples
+    --------
+    >>> "blord" in list_methods()
+    True
+    """
+    return list(METHODS)
+
+
+def make_method(name: str, n_clusters: int = 8, **params: Any) -> Any:
+    """Return a new estimator, by the name of its method.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_methods`.
+    n_clusters : int, default=8
+        Number of clusters k.
+    **params : dict
+        Further parameters of the estimator.
+
+    Returns
+    -------
+    estimator : a scikit-learn estimator
+
+    Examples
+    --------
+    >>> make_method("blord", n_clusters=3, tau=0.5)
+    BLoRD(n_clusters=3, tau=0.5)
+    """
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS)
+    return METHODS[name].load()(n_clusters=n_clusters, **params)
