@@ -8,7 +8,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 
 def test_names():
-    assert list(AFFINITIES) == ["knn", "precomputed"]
+    assert list(AFFINITIES) == ["knn", "self_tuning", "precomputed"]
 
 
 def test_knn_by_name_and_by_object():
@@ -38,12 +38,12 @@ def test_the_outcome_is_checked():
 
 
 def test_unknown_name():
-    text = r"Unknown affinity 'kn'\. Did you mean 'knn'\? Known: knn, precomputed\."
+    text = r"Unknown affinity 'kn'\. Did you mean 'knn'\? Known: knn, self_tuning, pre"
     with pytest.raises(ValueError, match=text):
         make_affinity("kn", X)
 
 
 @pytest.mark.parametrize("affinity", [None, 3, KNNGraph])
 def test_not_an_affinity(affinity):
-    with pytest.raises(TypeError, match=r"affinity must be one of knn, precomputed"):
+    with pytest.raises(TypeError, match="affinity must be one of knn, self_tuning"):
         make_affinity(affinity, X)

@@ -5,6 +5,7 @@ from typing import Any
 
 from lordclust._typing import Graph
 from lordclust._validation import check_similarity, unknown_name
+from lordclust.graph.kernel import self_tuning_kernel
 from lordclust.graph.knn import KNNGraph
 
 
@@ -16,6 +17,7 @@ def _precomputed(X: Any) -> Any:
 #: What ``affinity="name"`` stands for: a function from X to S.
 AFFINITIES: dict[str, Callable[[Any], Any]] = {
     "knn": KNNGraph(),
+    "self_tuning": self_tuning_kernel,
     "precomputed": _precomputed,
 }
 
@@ -25,9 +27,9 @@ def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> 
 
     Parameters
     ----------
-    affinity : {"knn", "precomputed"}, KNNGraph, or callable
-        ``"knn"`` builds the default :class:`KNNGraph`, ``"precomputed"`` takes X
-        as S, and a callable (a ``KNNGraph(10)`` too) is given X and returns S.
+    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph, or callable
+        ``"knn"`` builds the default :class:`KNNGraph`, ``"self_tuning"`` the full
+        :func:`self_tuning_kernel`, ``"precomputed"`` takes X as S, and a callable (a ``KNNGraph(10)`` too) is given X and returns S.
     X : array-like or sparse, shape (n, d), or (n, n) when precomputed
         Samples, or their similarities.
     nonnegative : bool or str, default=False
