@@ -29,7 +29,8 @@ def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> 
     ----------
     affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph, or callable
         ``"knn"`` builds the default :class:`KNNGraph`, ``"self_tuning"`` the full
-        :func:`self_tuning_kernel`, ``"precomputed"`` takes X as S, and a callable (a ``KNNGraph(10)`` too) is given X and returns S.
+        :func:`self_tuning_kernel`, ``"precomputed"`` takes X as S, and a callable
+        (a ``KNNGraph(10)`` too) is given X and returns S.
     X : array-like or sparse, shape (n, d), or (n, n) when precomputed
         Samples, or their similarities.
     nonnegative : bool or str, default=False
