@@ -1,10 +1,19 @@
 """V or an embedding -> labels and probabilities."""
 
-from typing import NamedTuple
+import warnings
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.linalg import qr, svd
+from sklearn.exceptions import ConvergenceWarning
 
 from lordclust._typing import FloatArray, IntArray
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 def membership_from(V: FloatArray, mu: FloatArray, mass: FloatArray) -> FloatArray:
@@ -54,13 +63,192 @@ class KMeansLabels(NamedTuple):
 def kmeans_labels(
     U: FloatArray, k: int, rng: np.random.Generator, *, n_init: int = 1
 ) -> KMeansLabels:
-    """Return the clusters of the rows of U by scikit-learn's k-means."""
-    from sklearn.cluster import KMeans
+    """Return the clusters of the rows of an embedding by scikit-learn's k-means.
 
-    seed = int(rng.integers(np.iinfo(np.int32).max))
-    model = KMeans(k, n_init=n_init, max_iter=1000, random_state=seed).fit(U)
-    labels = model.labels_.astype(np.int64)
-    return KMeansLabels(labels, float(model.inertia_), model.n_iter_)
+    A row of zeros has no place in an embedding (its vertex has no edges, say): it is
+    left out, and joins the largest cluster.
+    """
+    placed = placed_rows(U, k)
+    X = np.ascontiguousarray(U if placed.all() else U[placed])
+    runs = [_kmeans(X, spread_seeds(X, k, rng)) for _ in range(n_init)]
+    best = min(runs, key=lambda run: run.inertia)
+    return best._replace(labels=labels_of_all(best.labels, placed))
+
+
+def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Return k rows of X to start k-means from, by greedy k-means++.
+
+    Each seed is drawn with a chance in proportion to its squared distance from the
+    seeds before; of 2 + log k such draws the one that helps most is taken. This is
+    scikit-learn's rule with less work around it: for many clusters, the draws take
+    longer than k-means itself.
+    """
+    n, tries = len(X), 2 + int(np.log(k))
+    lengths = np.einsum("ij,ij->i", X, X)
+    seeds = [int(rng.integers(n))]
+    left = _squared_distances(X, lengths, np.array(seeds))[:, 0]
+    while len(seeds) < k:
+        chance = np.cumsum(left)
+        draws = np.searchsorted(chance, rng.random(tries) * chance[-1], side="right")
+        draws = np.minimum(draws, n - 1)
+        after = np.minimum(left[:, None], _squared_distances(X, lengths, draws))
+        taken = int(after.sum(axis=0).argmin())
+        left = after[:, taken]
+        seeds.append(int(draws[taken]))
+    return X[seeds]
+
+
+def placed_rows(U: FloatArray, k: int) -> BoolArray:
+    """Tell which rows are not all zero; all of them if those are fewer than k."""
+    placed = np.asarray(U.any(axis=1))
+    return placed if placed.sum() >= k else np.ones(len(U), dtype=bool)
+
+
+def labels_of_all(labels: IntArray, placed: BoolArray) -> IntArray:
+    """Return labels of the placed samples, with the others in the largest cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels_of_all(np.array([0, 1, 1]), np.array([True, False, True, True]))
+    array([0, 1, 1, 1])
+    """
+    every = np.full(len(placed), np.bincount(labels).argmax())
+    every[placed] = labels
+    return every
+
+
+def fill_empty(labels: IntArray, fit: FloatArray, k: int) -> IntArray:
+    """Return the labels with a sample in each cluster.
+
+    Each empty cluster takes the sample of the largest cluster that fits it worst.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        From 0 to k-1.
+    fit : ndarray of shape (n,)
+        How well each sample fits its cluster; larger is better.
+    k : int
+        Number of clusters, at most n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_empty(np.array([0, 0, 0, 2]), np.array([3.0, 1.0, 2.0, 0.0]), 3)
+    array([0, 1, 0, 2])
+    """
+    labels = labels.copy()
+    for j in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
+        crowd = np.flatnonzero(labels == np.bincount(labels).argmax())
+        labels[crowd[fit[crowd].argmin()]] = j
+    return labels
+
+
+class Rotation(NamedTuple):
+    """Labels Y and an orthogonal R that minimise ||F R - Y||_F^2 in turn."""
+
+    labels: IntArray
+    R: FloatArray
+    objective: float
+    n_iter: int
+    converged: bool
+    history: FloatArray
+
+
+def rotate(
+    F: FloatArray, labels: IntArray, *, max_iter: int = 100, tol: float = 1e-8
+) -> Rotation:
+    """Minimise ||F R - Y||_F^2 over orthogonal R and one-hot Y, in turn.
+
+    Given Y the best R is the Procrustes rotation of F'Y; given R the best label of a
+    sample is the largest entry of its row of F R. A cluster that is empty at the end
+    takes the worst-fitting sample of the largest one.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, k)
+        Embedding.
+    labels : ndarray of int, shape (n,)
+        Start of Y.
+    max_iter : int, default=100
+        Limit of turns.
+    tol : float, default=1e-8
+        Stop when the labels stay, or the objective falls by at most this part of
+        ||F||_F^2 + n.
+
+    Returns
+    -------
+    rotation : Rotation
+        ``history`` is the objective after each turn.
+    """
+    n, k = F.shape
+    size = float(np.einsum("ij,ij->", F, F)) + n
+    history: list[float] = []
+    converged = False
+    while not converged and len(history) < max_iter:
+        R = procrustes(_sums(F, labels))
+        G = F @ R
+        before, labels = labels, G.argmax(axis=1)
+        history.append(size - 2 * _matched(G, labels).sum())
+        converged = np.array_equal(before, labels) or (
+            len(history) > 1 and history[-2] - history[-1] <= tol * size
+        )
+    labels = fill_empty(labels, _matched(G, labels), k)
+    objective = size - 2 * float(_matched(G, labels).sum())
+    return Rotation(
+        labels, R, objective, len(history), bool(converged), np.array(history)
+    )
+
+
+def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
+    """Return the discretisation of Yu and Shi (2003): :func:`rotate`, from rows of F.
+
+    The columns of the first R are the row ``first`` of F and then, one by one, the
+    row most nearly orthogonal to all columns before.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, k)
+        Embedding with rows of length 1; rows of zeros are never chosen.
+    first : int
+        A row.
+    max_iter : int, default=100
+        Limit of turns.
+
+    Returns
+    -------
+    rotation : Rotation
+    """
+    k = F.shape[1]
+    R = np.empty((k, k))
+    overlap = np.where(F.any(axis=1), 0.0, np.inf)
+    row = first
+    for j in range(k):
+        R[:, j] = F[row]
+        overlap += np.abs(F @ R[:, j])
+        row = int(overlap.argmin())
+    return rotate(F, (F @ R).argmax(axis=1), max_iter=max_iter, tol=EPS)
+
+
+def pivoted_qr_labels(U: FloatArray) -> IntArray:
+    """Return the clusters of Damle, Minden and Ying (2019).
+
+    k rows of U that span it well are chosen by a QR factorisation with pivoting; the
+    rotation that takes them nearest to the axes labels all rows.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, k)
+        Embedding.
+
+    Returns
+    -------
+    labels : ndarray of int, shape (n,)
+    """
+    pivots = qr(U.T, mode="r", pivoting=True)[1][: U.shape[1]]
+    labels = np.abs(U @ procrustes(U[pivots].T)).argmax(axis=1)
+    return np.asarray(labels, dtype=np.int64)
 
 
 def shares_of_rows(V: FloatArray) -> FloatArray:
@@ -70,3 +258,48 @@ def shares_of_rows(V: FloatArray) -> FloatArray:
     P = V / np.where(total > 0, total, 1.0)
     P[empty] = 1 / V.shape[1]
     return np.asarray(P)
+
+
+def procrustes(M: FloatArray) -> FloatArray:
+    """Return A B' of the thin SVD M = A diag(s) B': it maximises Tr(R'M) over R'R = I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> procrustes(np.array([[0.0, 2.0], [5.0, 0.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    A, _, Bt = svd(M, full_matrices=False)
+    return np.asarray(A @ Bt)
+
+
+def _sums(F: FloatArray, labels: IntArray) -> FloatArray:
+    """Return F'Y: a column for each label, the sum of its rows of F."""
+    n, k = F.shape
+    Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
+    return np.asarray((Y.T @ F).T)
+
+
+def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the entry of each row at its label."""
+    return np.asarray(np.take_along_axis(G, labels[:, None], axis=1)[:, 0])
+
+
+def _squared_distances(
+    X: FloatArray, lengths: FloatArray, rows: IntArray
+) -> FloatArray:
+    """Return squared distances of all rows of X to some of them."""
+    D = lengths[:, None] + lengths[rows] - 2 * (X @ X[rows].T)
+    return np.asarray(np.maximum(D, 0.0))
+
+
+def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
+    """Return the k-means partition that the seeds lead to."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(len(seeds), init=seeds, n_init=1, max_iter=1000)
+    with warnings.catch_warnings():  # fewer than k different rows: the caller warns
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)

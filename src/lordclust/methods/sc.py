@@ -1,0 +1,116 @@
+"""Spectral clustering: k-means on the leading eigenvectors of the graph."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from lordclust._validation import check_choice
+from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
+from lordclust.result import Run
+from lordclust.rounding import kmeans_labels
+from lordclust.spectral import LAPLACIANS, unit_rows, warn_of_components
+
+
+class SC(EmbeddingMixin, RestartClusterer):
+    """Spectral clustering of Ng, Jordan and Weiss.
+
+    Solves the relaxed problem
+
+        max Tr(U'D^-1/2 S D^-1/2 U)   over   U'U = I
+
+    (D the degrees, U of k columns) by eigenvectors, scales the rows of U to length 1
+    and clusters them by k-means. This is the published algorithm [1]_, the third of
+    the tutorial [2]_. ``sklearn.cluster.SpectralClustering`` is its second, without
+    the scaling of the rows.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
+        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
+        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        S is symmetric and nonnegative, dense or sparse.
+    laplacian : {"sym", "none"}, default="sym"
+        "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
+        of kernel k-means.
+    n_init : int, default=20
+        Starts of k-means; the smallest sum of squares is kept.
+    random_state : int, RandomState or None, default=None
+        For the starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        Clusters 0 to k-1, numbered by falling size, then by their first sample.
+    embedding_ : ndarray of shape (n, k)
+        The eigenvectors with rows of length 1; a vertex without edges has a row of
+        zeros.
+    eigenvalues_ : ndarray of shape (k,)
+        Largest first. For "sym", 1 minus the smallest of the normalised Laplacian.
+    objective_ : float
+        Sum of squared distances of the rows of ``embedding_`` to their centres.
+    n_iter_, converged_, history_
+        Iterations of the kept k-means run; ``history_`` is empty.
+    all_objectives_ : ndarray of shape (n_init,)
+        Objective of every start.
+    affinity_matrix_ : ndarray or csr_array, shape (n, n)
+        The similarity S.
+
+    Notes
+    -----
+    A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
+    n > 400; each start is then O(n k^2) an iteration. :meth:`relabel` rounds the same
+    eigenvectors again.
+
+    A sample without edges joins the largest cluster. If the graph has more than k
+    components, the leading eigenvalue does not tell which belong together: for "sym"
+    the k largest become the clusters and the others join the largest. A warning says
+    so.
+
+    References
+    ----------
+    .. [1] Ng, Jordan, Weiss, "On Spectral Clustering: Analysis and an Algorithm",
+       NIPS 2001.
+    .. [2] von Luxburg, "A Tutorial on Spectral Clustering", Statistics and Computing
+       17, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lordclust.methods import SC
+    >>> model = SC(3, random_state=0).fit(load_iris().data)
+    >>> model.embedding_.shape
+    (150, 3)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: Any = "knn",
+        laplacian: str = "sym",
+        n_init: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.laplacian = laplacian
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.laplacian, ("sym", "none"), "laplacian")
+
+    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+        warn_of_components(data, k, "SC")
+        values, U = LAPLACIANS[self.laplacian](data, k)
+        T = unit_rows(U)
+        for rng in rngs:
+            found = kmeans_labels(T, k, rng)
+            yield Run(
+                found.labels,
+                found.inertia,
+                found.n_iter,
+                fitted={"embedding_": T, "eigenvalues_": values},
+            )
