@@ -219,6 +219,15 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_nonnegative(value: Any, name: str) -> float:
+    """Return a finite number of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number of 0 or more, got {value!r}.")
+    if not 0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite number of 0 or more, got {value!r}.")
+    return float(value)
+
+
 def check_choice(value: Any, known: Iterable[str], name: str) -> str:
     """Return one of the known words."""
     if not isinstance(value, str) or value not in known:

@@ -56,6 +56,8 @@ _LINES = (
     Method("sc", "sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001"),
     Method("ncut", "ncut:NCut", "normalised cut", "Shi & Malik 2000"),
     Method("sr", "sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
+    Method("dbsc", "dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
+    Method("directsc", "directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
 )  # fmt: skip
 
 #: The methods by name.
