@@ -53,6 +53,8 @@ class Method:
 _LINES = (
     Method("lord", "lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025"),
     Method("blord", "lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025"),
+    Method("kkm", "kkm:KKM", "kernel k-means", "Dhillon et al. 2004", "kernel"),
+    Method("gkkm", "gkkm:GKKM", "global kernel k-means", "Tzortzis & Likas 2009", "kernel"),
     Method("sc", "sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001"),
     Method("ncut", "ncut:NCut", "normalised cut", "Shi & Malik 2000"),
     Method("sr", "sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
