@@ -60,6 +60,7 @@ _LINES = (
     Method("sr", "sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
     Method("dbsc", "dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
     Method("directsc", "directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
+    Method("sdp", "sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver"),
 )  # fmt: skip
 
 #: The methods by name.
