@@ -60,7 +60,11 @@ _LINES = (
     Method("sr", "sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
     Method("dbsc", "dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
     Method("directsc", "directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
+    Method("gwl", "gwl:GWL", "Gromov-Wasserstein graph partition", "Xu et al. 2019"),
     Method("sdp", "sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver"),
+    Method("dsdc", "dsdc:DSDC", "doubly stochastic distances", "He & Zhang 2023", "features", "own solver"),
+    Method("gmm", "gmm:GMM", "Gaussian mixture with given shares", "Dempster et al. 1977", "features"),
+    Method("balanced_kmeans", "balanced_kmeans:BalancedKMeans", "k-means with exact sizes", "Malinen & Franti 2014", "features", "own solver"),
 )  # fmt: skip
 
 #: The methods by name.

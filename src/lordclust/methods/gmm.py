@@ -1,0 +1,341 @@
+"""A Gaussian mixture whose shares are given."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import logsumexp
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust._validation import check_choice, check_positive, check_proportions
+from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.result import Run
+from lordclust.rounding import kmeans_labels, labels_from
+
+#: Keeps the mass of a component without samples above 0.
+TINY = 1e-15
+#: Gain of a sample's expected log-likelihood for which shares change places.
+GAIN = 1e-9
+
+
+class GMM(RestartClusterer):
+    """A Gaussian mixture with the shares of its components given.
+
+    Solves
+
+        max (1/n) sum_i log sum_j p_j N(x_i; m_j, C_j)   over means m and
+        covariances C, with the shares p fixed
+
+    by expectation and maximisation [1]_: the standard algorithm, but for the shares,
+    which are not estimated.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of components k.
+    proportions : array-like of shape (n_clusters,), optional
+        Shares of the components, summing to 1; equal by default. They are prior
+        probabilities: how many samples have each label may differ.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        A covariance each, one for all, axis-parallel, or a multiple of I.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of covariances, in units of the mean variance of the
+        features.
+    n_init : int, default=10
+        Starts; the largest likelihood is kept.
+    max_iter : int, default=500
+        Limit of iterations of each start.
+    tol : float, default=1e-4
+        Gain of the mean log-likelihood to stop at.
+    random_state : int, RandomState or None, default=None
+        For the starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        The most probable component of each sample, 0 to k-1. Components of equal
+        share are numbered by falling size, others have the places of
+        ``proportions``.
+    membership_ : ndarray of shape (n, k)
+        P(y_i = j | x_i): the responsibilities.
+    means_ : ndarray of shape (k, d)
+        m.
+    covariances_ : ndarray
+        C: of shape (k, d, d), (d, d), (k, d) or (k,) for the four types.
+    proportions_ : ndarray of shape (k,)
+        The shares p.
+    objective_ : float
+        Mean log-likelihood of a sample.
+    n_iter_, converged_, history_
+        Of the kept start.
+    all_objectives_ : ndarray of shape (n_init,)
+        Final objective of every start.
+
+    Notes
+    -----
+    Components are alike at the start, but their shares are not, and a wrong match
+    survives the iterations. Every start begins with the clusters of k-means. In
+    every other one they get the shares by size, the largest share to the largest
+    cluster; in the rest at random. Later, shares change places whenever that
+    raises the expected log-likelihood sum_j N_j log p_j, N_j the mass of component
+    j: this is a part of the maximisation, and likelihood still never falls (but for
+    ``reg_covar``).
+
+    A step costs O(n k d^2) for full covariances, memory is O(nk + nd + k d^2).
+
+    References
+    ----------
+    .. [1] Dempster, Laird and Rubin, "Maximum likelihood from incomplete data via
+       the EM algorithm", 1977.
+
+    Examples
+    --------
+    >>> from lordclust.datasets import four_gaussians
+    >>> from lordclust.methods import GMM
+    >>> X, y = four_gaussians([20, 40, 60, 80])
+    >>> model = GMM(4, proportions=[0.1, 0.2, 0.3, 0.4], random_state=0).fit(X)
+    >>> model.means_.round()
+    array([[-2.,  2.],
+           [ 2.,  2.],
+           [-2., -2.],
+           [ 2., -2.]])
+    """
+
+    takes_graph = False
+    takes_sparse = False
+    maximises = True
+
+    means_: FloatArray
+    covariances_: FloatArray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        proportions: Any = None,
+        covariance_type: str = "full",
+        reg_covar: float = 1e-6,
+        n_init: int = 10,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.proportions = proportions
+        self.covariance_type = covariance_type
+        self.reg_covar = reg_covar
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.covariance_type, COVARIANCES, "covariance_type")
+        check_positive(self.reg_covar, "reg_covar")
+        check_proportions(self.proportions, self.n_clusters)
+
+    def _shares(self, k: int) -> FloatArray:
+        return check_proportions(self.proportions, k)
+
+    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+        X = data.astype(np.float64)
+        origin, shares = X.mean(axis=0), self._shares(k)
+        X = X - origin  # a far origin would cost digits
+        variance = float(X.var(axis=0).mean())
+        reg = self.reg_covar * (variance if variance > 0 else 1.0)
+        for start, rng in enumerate(rngs):
+            R = _start(X, shares, rng, match=start % 2 == 0)
+            end = fixed_share_em(
+                X, shares, R, self.covariance_type, reg,
+                tol=self.tol, max_iter=self.max_iter,
+            )  # fmt: skip
+            yield _run(end, origin, self.covariance_type)
+
+    def _keep(self, run: Run, k: int) -> Self:
+        super()._keep(run, k)
+        self.proportions_ = self._shares(k)
+        self.means_ = np.ascontiguousarray(self.means_.T)
+        if self.covariance_type != "tied":
+            self.covariances_ = np.moveaxis(self.covariances_, -1, 0)
+        return self
+
+
+class Mixture(NamedTuple):
+    """Where one start ended."""
+
+    R: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    history: FloatArray
+    converged: bool
+
+
+def fixed_share_em(
+    X: FloatArray,
+    shares: FloatArray,
+    R: FloatArray,
+    covariance_type: str = "full",
+    reg: float = 0.0,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+) -> Mixture:
+    """Maximise the likelihood over means and covariances, the shares fixed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Samples.
+    shares : ndarray of shape (k,)
+        Positive, summing to 1.
+    R : ndarray of shape (n, k)
+        Responsibilities to begin with.
+    covariance_type : {"full", "tied", "diag", "spherical"}
+        Form of the covariances.
+    reg : float
+        Added to their diagonal.
+    tol : float
+        Gain of the mean log-likelihood to stop at.
+    max_iter : int
+        Limit of iterations.
+
+    Returns
+    -------
+    mixture : Mixture
+        ``history`` holds the mean log-likelihood after each step.
+    """
+    history: list[float] = []
+    given: IntArray = np.arange(len(shares))
+    converged, order = False, given
+    while not converged and len(history) < max_iter:
+        means, C = _maximise(X, R[:, order], covariance_type, reg)
+        log_p = log_densities(X, means, C) + np.log(shares)
+        total = logsumexp(log_p, axis=1, keepdims=True)
+        R = np.exp(log_p - total)
+        history.append(float(total.mean()))
+        order = _better_order(R.sum(axis=0), shares)
+        settled = len(history) > 1 and history[-1] - history[-2] <= tol
+        converged = settled and bool((order == given).all())
+    return Mixture(R, means, C, np.array(history), converged)
+
+
+def log_densities(X: FloatArray, means: FloatArray, C: FloatArray) -> FloatArray:
+    """Return log N(x_i; m_j, C_j) for all samples and components.
+
+    C holds for each component a matrix, a diagonal, or a multiple of I.
+    """
+    n, d = X.shape
+    out = np.empty((n, len(means)))
+    for j, mean in enumerate(means):
+        Z, log_det = _whiten(X - mean, C[j])
+        out[:, j] = -0.5 * ((Z * Z).sum(axis=1) + log_det + d * np.log(2 * np.pi))
+    return out
+
+
+def _whiten(D: FloatArray, C: FloatArray) -> tuple[FloatArray, float]:
+    """Return D with unit covariance, and log det C."""
+    if C.ndim == 2:
+        L = cholesky(C, lower=True)
+        Z = solve_triangular(L, D.T, lower=True).T
+        return Z, 2 * float(np.log(np.diag(L)).sum())
+    scale = np.sqrt(np.broadcast_to(C, D.shape[1:]))
+    return D / scale, 2 * float(np.log(scale).sum())
+
+
+def _maximise(
+    X: FloatArray, R: FloatArray, covariance_type: str, reg: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return means, and covariances in a list of one for each component."""
+    mass = R.sum(axis=0) + TINY  # a component may have lost all samples
+    means = (R.T @ X) / mass[:, None]
+    return means, COVARIANCES[covariance_type](X, R, mass, means, reg)
+
+
+def _full(
+    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
+) -> FloatArray:
+    """Return a covariance for each component."""
+    k, d = means.shape
+    C = np.empty((k, d, d))
+    for j in range(k):
+        D = X - means[j]
+        C[j] = (R[:, j] * D.T) @ D / mass[j] + reg * np.eye(d)
+    return C
+
+
+def _tied(
+    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
+) -> FloatArray:
+    """Return one covariance, seen k times."""
+    k, d = means.shape
+    C = (X.T @ X - (mass * means.T) @ means) / mass.sum() + reg * np.eye(d)
+    return np.broadcast_to(C, (k, d, d))
+
+
+def _diag(
+    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
+) -> FloatArray:
+    """Return the variances of each component."""
+    C = [R[:, j] @ (X - means[j]) ** 2 / mass[j] for j in range(len(means))]
+    return np.array(C) + reg
+
+
+def _spherical(
+    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
+) -> FloatArray:
+    """Return the mean variance of each component."""
+    return np.asarray(_diag(X, R, mass, means, reg).mean(axis=1))
+
+
+COVARIANCES: dict[str, Callable[..., FloatArray]] = {
+    "full": _full,
+    "tied": _tied,
+    "diag": _diag,
+    "spherical": _spherical,
+}
+
+
+def _start(
+    X: FloatArray, shares: FloatArray, rng: np.random.Generator, *, match: bool
+) -> FloatArray:
+    """Return the clusters of k-means, their order by size or random."""
+    k = len(shares)
+    Y = np.eye(k)[kmeans_labels(X, k, rng).labels]
+    order = rng.permutation(k)
+    return Y[:, _by_mass(Y.sum(axis=0), shares) if match else order]
+
+
+def _by_mass(mass: FloatArray, shares: FloatArray) -> IntArray:
+    """Return components in an order that gives the largest share to the heaviest."""
+    order = np.empty(len(shares), dtype=np.int64)
+    order[np.argsort(shares, kind="stable")] = np.argsort(mass, kind="stable")
+    return order
+
+
+def _better_order(mass: FloatArray, shares: FloatArray) -> IntArray:
+    """Return the order of components with the largest sum_j N_j log p_j."""
+    order = _by_mass(mass, shares)
+    gain = (mass[order] - mass) @ np.log(shares)
+    return order if gain > GAIN * mass.sum() else np.arange(len(shares))
+
+
+def _run(end: Mixture, origin: FloatArray, covariance_type: str) -> Run:
+    """Return the record of one start; clusters are the last axis of columns."""
+    columns: dict[str, Any] = {"means_": (end.means + origin).T}
+    fitted: dict[str, Any] = {}
+    if covariance_type == "tied":
+        fitted["covariances_"] = end.covariances[0].copy()
+    else:
+        columns["covariances_"] = np.moveaxis(end.covariances, 0, -1)
+    return Run(
+        labels_from(end.R),
+        end.history[-1],
+        len(end.history),
+        end.converged,
+        end.history,
+        membership=end.R,
+        columns=columns,
+        fitted=fitted,
+    )

@@ -1,0 +1,1 @@
+"""The paper's study: its protocol, its figures, and ours beside them."""
