@@ -1,0 +1,129 @@
+"""DSN: the nearest doubly stochastic matrix."""
+
+from typing import Any
+
+import numpy as np
+
+from lordclust._typing import Graph
+from lordclust._validation import check_choice
+from lordclust.methods._learned import Learned
+from lordclust.methods._prepared import PreparedClusterer
+from lordclust.solver.birkhoff import SOLVERS, nearest_ds
+
+
+class DSN(PreparedClusterer):
+    """Doubly stochastic normalisation.
+
+    Solves
+
+        min ||Z - S||_F^2   over   Z = Z',  Z >= 0,  Z1 = 1
+
+    and clusters the k leading eigenvectors of Z by k-means. The problem is Zass and
+    Shashua's [1]_; the default solver is our own, an exact Newton method.
+    ``solver="von_neumann"`` is the algorithm they published, alternating projections:
+    it ends at a doubly stochastic matrix, which need not be the nearest one.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
+        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
+        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        S must be nonnegative; a sparse S is made dense.
+    normalize : {"sym", "sum"} or None, default="sym"
+        The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
+        so that its rows sum to 1 on average. None: S as it is.
+    diagonal : {"auto", "one", "zero"}, default="auto"
+        Self-similarity: as large as the largest similarity, or zero. "auto": "one"
+        if S is normalised, "zero" if not.
+    solver : {"newton", "dykstra", "von_neumann"}, default="newton"
+        "newton": a few exact steps. "dykstra": the same Z by many sweeps.
+        "von_neumann": the published algorithm.
+    n_init : int, default=20
+        Starts of k-means.
+    max_iter : int, default=2000
+        Limit of Newton steps or sweeps.
+    tol : float, default=1e-8
+        Largest error of a row sum of Z to stop at.
+    random_state : int, RandomState or None, default=None
+        For k-means; Z does not depend on it.
+    max_dense : int, default=10000
+        Refuse more samples: three n x n matrices are held.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        Clusters 0 to k-1, by falling size, then by their first sample.
+    affinity_matrix_ : ndarray of shape (n, n)
+        Z.
+    embedding_ : ndarray of shape (n, k)
+        The leading eigenvectors of Z, rows scaled to length 1.
+    residual_ : float
+        Largest error of a row sum of Z.
+    objective_ : float
+        ||Z - S||_F^2 for the S that ``normalize`` and ``diagonal`` make.
+    n_iter_, converged_
+        Where the solver ended.
+
+    Notes
+    -----
+    A Newton step takes a few passes over S and, for its equations, some tens of
+    products with an n x n matrix of zeros and ones: 5 to 10 steps do on the graphs
+    of nearest neighbours, a second for n = 2000. The sweeps are hundreds or
+    thousands.
+
+    References
+    ----------
+    .. [1] Zass, Shashua, "Doubly Stochastic Normalization for Spectral Clustering",
+       NIPS 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lordclust.methods import DSN
+    >>> model = DSN(3, random_state=0).fit(load_iris().data)
+    >>> model.affinity_matrix_.sum(axis=1).round(6)[:4]
+    array([1., 1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: Any = "knn",
+        normalize: Any = "sym",
+        diagonal: str = "auto",
+        solver: str = "newton",
+        n_init: int = 20,
+        max_iter: int = 2000,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        max_dense: int = 10000,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.normalize = normalize
+        self.diagonal = diagonal
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.max_dense = max_dense
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.solver, SOLVERS, "solver")
+
+    def _learn(self, S: Graph, k: int) -> Learned:
+        A = self._prepare(S)
+        found = nearest_ds(A, solver=self.solver, tol=self.tol, max_iter=self.max_iter)
+        A -= found.Z
+        return Learned(
+            found.Z,
+            float(np.vdot(A, A)),
+            found.n_iter,
+            found.converged,
+            fitted={"residual_": found.error},
+        )

@@ -1,0 +1,344 @@
+"""NLR: a nonnegative low-rank factor of the semidefinite relaxation of k-means."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._validation import check_count, check_positive
+from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.result import Run
+from lordclust.rounding import kmeans_labels, labels_from
+from lordclust.solver.problem import spectrum
+
+#: Restarts with more than this infeasibility do not compete with the others.
+FEASIBLE = 1e-3
+#: k-means runs of the rounding.
+KMEANS_INIT = 20
+#: Residual at which the first multipliers are updated, and how fast it falls.
+FIRST_TOL, SHARPER = 0.1, 0.3
+#: Steps after which the multipliers are updated in any case.
+INNER = 200
+#: A dual step that leaves more than this of the infeasibility doubles the penalty,
+#: until it is so many times the first one: then the start leads nowhere.
+PROGRESS, HARDEST = 0.5, 1e4
+#: A step must lower the largest of so many last values, by this share of its length.
+MEMORY, DECREASE = 10, 1e-4
+#: Bounds of the step length, for S of norm 1.
+SHORTEST, LONGEST = 1e-10, 1e3
+
+
+class NLR(RestartClusterer):
+    """Nonnegative low-rank semidefinite clustering.
+
+    Solves
+
+        max tr(U'SU)   over   U >= 0 (n x r),  ||U||_F^2 = k,  UU'1 = 1
+
+    with r >= k: the semidefinite relaxation of kernel k-means (Z = UU' psd,
+    nonnegative, tr Z = k, Z1 = 1) with Z written as a product, so that no n x n
+    matrix is needed [1]_. The problem, the augmented Lagrangian with projected
+    gradient steps, and the rounding are the authors', read in their code. The step
+    lengths (spectral, with a line search), the penalty and when to stop are ours:
+    theirs, a step of 1e-6 for 50,000 iterations, depend on the scale of the data.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
+        How X becomes S. S may be any symmetric matrix, dense or sparse; entries may
+        be negative, and the diagonal makes no difference up to a constant.
+    rank : int, optional
+        Columns r of U, at least k. By default 2k.
+    penalty : float, default=10.0
+        The penalty of ||UU'1 - 1||^2 starts at ``penalty / n`` for S scaled to norm
+        1, and is doubled whenever it proves too weak. Smaller values search more
+        slowly and end in worse optima, larger ones need more iterations.
+    n_init : int, default=10
+        Random starts; the best objective is kept, among those with an infeasibility
+        of at most 1e-3 if there are any.
+    max_iter : int, default=5000
+        Limit of gradient steps of each start.
+    tol : float, default=1e-3
+        Residual and infeasibility to stop at.
+    random_state : int, RandomState or None, default=None
+        For the starts and for k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        Clusters by k-means on the k leading left singular vectors of U; with
+        ``rank=n_clusters``, the largest entry of each row of U. Numbered by falling
+        size.
+    U_ : ndarray of shape (n, r)
+        The factor. U >= 0 and ||U||_F^2 = k hold to rounding.
+    objective_ : float
+        tr(U'SU).
+    infeasibility_ : float
+        ||UU'1 - 1|| / sqrt(n): the objective is that of a Z whose row sums are off
+        by so much.
+    residual_ : float
+        ||P(U - G) - U||_F / sqrt(k) with G the gradient of the augmented Lagrangian
+        along the sphere, for S of norm 1, and P the projection: 0 at a stationary
+        point.
+    n_iter_, converged_, history_
+        Of the kept start; the history is not monotone, as U is not feasible on the
+        way.
+    all_objectives_ : ndarray of shape (n_init,)
+        Objective of every start.
+    affinity_matrix_ : ndarray or csr_array, shape (n, n)
+        The similarity S.
+
+    Notes
+    -----
+    A step takes one or a few products SU, O(nnz(S) r + nr) operations, and memory
+    for a few n x r arrays. The problem is not convex, and random starts end in
+    optima of different quality; with r > k they are often close to the optimum of
+    the semidefinite relaxation.
+
+    References
+    ----------
+    .. [1] Zhuang, Chen, Yang and Zhang, "Statistically optimal K-means clustering
+       via nonnegative low-rank semidefinite programming", ICLR 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lordclust.methods import NLR
+    >>> model = NLR(3, n_init=2, random_state=0).fit(load_iris().data)
+    >>> float((model.U_**2).sum().round(6))
+    3.0
+    >>> model.infeasibility_ <= 1e-3
+    True
+    """
+
+    maximises = True
+    nonnegative = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: Any = "knn",
+        rank: int | None = None,
+        penalty: float = 10.0,
+        n_init: int = 10,
+        max_iter: int = 5000,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.rank = rank
+        self.penalty = penalty
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.penalty, "penalty")
+        if self.rank is not None and check_count(self.rank, "rank") < self.n_clusters:
+            raise ValueError(
+                f"rank must be at least n_clusters={self.n_clusters}, got "
+                f"{self.rank}. Pass None for twice n_clusters."
+            )
+
+    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+        problem = Problem.of(data, k)
+        n = data.shape[0]
+        r = 2 * k if self.rank is None else int(self.rank)
+        for rng in rngs:
+            U = project(np.abs(rng.standard_normal((n, r))), k)
+            end = solve(
+                problem, U, penalty=self.penalty, max_iter=self.max_iter, tol=self.tol
+            )
+            yield _run(end, rounded(end.U, k, rng), k)
+
+    def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
+        """Return the best run, any feasible one before all others."""
+        best, objectives = None, []
+        for run in runs:
+            objectives.append(run.objective)
+            if best is None or _merit(run) > _merit(best):
+                best = run
+        assert best is not None, "there is at least one start"
+        return best, np.array(objectives)
+
+
+class Problem(NamedTuple):
+    """S with a mean diagonal of 0 and a norm of 1, kept as (S - shift I) / scale."""
+
+    S: Graph
+    shift: float
+    scale: float
+    k: int
+
+    @classmethod
+    def of(cls, S: Graph, k: int) -> "Problem":
+        """Return the problem of S: the same for S + cI, as tr(UU') = k."""
+        shift = float(np.mean(S.diagonal()))
+        ends = spectrum(S)
+        scale = max(abs(ends.low - shift), abs(ends.high - shift)) or 1.0
+        S = S.astype(np.float64, copy=False)
+        return cls(S, shift, scale, k)
+
+    def product(self, U: FloatArray) -> FloatArray:
+        """Return SU, shifted and scaled."""
+        return np.asarray((self.S @ U - self.shift * U) / self.scale)
+
+    def objective(self, fit: FloatArray) -> FloatArray:
+        """Return tr(U'SU) of the given S, from that of the shifted and scaled S."""
+        return self.scale * fit + self.shift * self.k
+
+
+class Dual(NamedTuple):
+    """Multipliers of UU'1 = 1 and the penalty."""
+
+    y: FloatArray
+    beta: float
+
+    def updated(self, excess: FloatArray, growth: float) -> "Dual":
+        """Return the next multipliers, and the penalty grown."""
+        return Dual(self.y + self.beta * excess, self.beta * growth)
+
+
+class Point(NamedTuple):
+    """A U with the augmented Lagrangian there.
+
+    ``G`` is its gradient along the sphere ||U||_F^2 = k, ``excess`` is UU'1 - 1, and
+    ``fit`` is tr(U'SU) of the shifted and scaled S.
+    """
+
+    U: FloatArray
+    value: float
+    G: FloatArray
+    excess: FloatArray
+    fit: float
+
+
+class End(NamedTuple):
+    """Where a start ended."""
+
+    U: FloatArray
+    residual: float
+    infeasibility: float
+    converged: bool
+    history: FloatArray
+
+
+def project(V: FloatArray, k: int) -> FloatArray:
+    """Return the nearest U >= 0 with ||U||_F^2 = k."""
+    U = np.maximum(V, 0)
+    if not U.any():
+        U.flat[V.argmax()] = 1.0
+    return np.asarray(U * (np.sqrt(k) / np.linalg.norm(U)))
+
+
+def lagrangian(problem: Problem, U: FloatArray, dual: Dual) -> Point:
+    """Return -tr(U'SU) + y'e + beta/2 ||e||^2, e = UU'1 - 1, and its gradient.
+
+    Without its part along U, which the sphere takes back anyway, a step cannot make
+    all entries negative.
+    """
+    SU = problem.product(U)
+    sums = U.sum(axis=0)
+    e = U @ sums - 1
+    w = dual.y + dual.beta * e
+    fit = float(np.vdot(SU, U))
+    value = -fit + float(dual.y @ e + dual.beta / 2 * (e @ e))
+    G = np.multiply.outer(w, sums) + w @ U - 2 * SU
+    G -= (np.vdot(G, U) / problem.k) * U
+    return Point(U, value, G, e, fit)
+
+
+def solve(
+    problem: Problem, U: FloatArray, *, penalty: float, max_iter: int, tol: float
+) -> End:
+    """Return a stationary point: gradient steps, and now and then a dual step.
+
+    Multipliers are updated when the residual is below ``target``, which falls from
+    one update to the next, or when the steps make no headway.
+    """
+    n, k = U.shape[0], problem.k
+    dual, hardest = Dual(np.zeros(n), penalty / n), HARDEST * penalty / n
+    at = lagrangian(problem, U, dual)
+    history, values = [at.fit], [at.value]
+    t, target, last = 1.0, max(tol, FIRST_TOL), np.inf
+    for _ in range(max_iter):
+        residual, off = _residual(at, k), _infeasibility(at)
+        if max(residual, off) <= tol:
+            break
+        if residual <= target or len(values) > INNER:
+            weak = residual <= target and off > max(tol, PROGRESS * last)
+            target = max(tol, SHARPER * target) if residual <= target else target
+            dual = dual.updated(at.excess, 2 if weak and dual.beta < hardest else 1)
+            at, last = lagrangian(problem, at.U, dual), off
+            values = [at.value]
+        at, t = descend(problem, at, dual, t, max(values[-MEMORY:]))
+        values.append(at.value)
+        history.append(at.fit)
+    residual, off = _residual(at, k), _infeasibility(at)
+    objectives = problem.objective(np.array(history))
+    return End(at.U, residual, off, max(residual, off) <= tol, objectives)
+
+
+def descend(
+    problem: Problem, at: Point, dual: Dual, t: float, ceiling: float
+) -> tuple[Point, float]:
+    """Return the next point, and the step length of Barzilai and Borwein for it.
+
+    The first step tried has length t; it is cut until the value is below ceiling.
+    """
+    while True:
+        new = lagrangian(problem, project(at.U - t * at.G, problem.k), dual)
+        D = new.U - at.U
+        length = float(np.vdot(D, D))
+        if new.value <= ceiling - DECREASE * length / t or t <= SHORTEST:
+            break
+        t /= 3
+    bend = float(np.vdot(D, new.G - at.G))
+    t = length / bend if bend > length / LONGEST else LONGEST
+    return new, t
+
+
+def rounded(U: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
+    """Return k clusters of the rows of U."""
+    if U.shape[1] == k:
+        return labels_from(U)
+    left = np.linalg.svd(U, full_matrices=False)[0]
+    return kmeans_labels(left[:, :k], k, rng, n_init=KMEANS_INIT).labels
+
+
+def _residual(at: Point, k: int) -> float:
+    """Return how far a projected step of length 1 moves U, relative to U."""
+    return float(np.linalg.norm(project(at.U - at.G, k) - at.U) / np.sqrt(k))
+
+
+def _infeasibility(at: Point) -> float:
+    """Return ||UU'1 - 1|| / sqrt(n)."""
+    return float(np.linalg.norm(at.excess) / np.sqrt(len(at.excess)))
+
+
+def _merit(run: Run) -> tuple[bool, float]:
+    """Return what restarts are compared by."""
+    return run.fitted["infeasibility_"] <= FEASIBLE, run.objective
+
+
+def _run(end: End, labels: IntArray, k: int) -> Run:
+    """Return what the estimator keeps of a start."""
+    own = {"U_": end.U}
+    one_each = end.U.shape[1] == k
+    return Run(
+        labels,
+        float(end.history[-1]),
+        len(end.history) - 1,
+        end.converged,
+        end.history,
+        columns=own if one_each else {},
+        fitted={"infeasibility_": end.infeasibility, "residual_": end.residual}
+        | ({} if one_each else own),
+    )
