@@ -1,6 +1,6 @@
 """Run benchmarks; write results.json, results.md and the README's lines on speed.
 
-Usage: python -m benchmarks [digits] [fit] [path] [lord] [mnist] [startup]
+Usage: python -m benchmarks [NAME ...], all by default: see NAMES.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.common import facts, table
 from benchmarks.summary import with_summary
 
-NAMES = ("digits", "fit", "path", "lord", "mnist", "startup")
+NAMES = ("digits", "fit", "path", "lord", "mnist", "methods", "large", "startup")
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE / "results.md"
 README = HERE.parent / "README.md"

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -41,6 +42,11 @@ def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
         answer = task()
         best = min(best, time.perf_counter() - start)
     return best, answer
+
+
+def peak() -> float:
+    """Return the peak memory of this process in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def process_seconds(code: str, repeat: int = 7) -> float:

@@ -1,14 +1,13 @@
 """All 70,000 MNIST images, from raw pixels to the whole path, in a fresh process."""
 
 import json
-import resource
 import subprocess
 import sys
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import clock
+from benchmarks.common import clock, peak
 
 TITLE = "MNIST, 70,000 images, from raw pixels"
 NOTE = (
@@ -23,11 +22,6 @@ def run() -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "benchmarks.mnist"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [json.loads(done.stdout)]
-
-
-def peak() -> float:
-    """Return the peak memory of this process in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure() -> dict[str, Any]:

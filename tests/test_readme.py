@@ -1,4 +1,4 @@
-"""README.md is run: its first Python block must print the block after it."""
+"""README.md is run: its Python blocks must print the blocks after them."""
 
 import io
 import re
@@ -21,18 +21,22 @@ def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
 
 
-def test_first_python_block_prints_what_follows(readme):
-    code, expected = blocks(readme, "python")[0], blocks(readme, "text")[0]
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(compile(code, "README.md", "exec"), {})
-    # Other processors round otherwise: the last digit of a number may differ.
-    assert (
-        NUMBER.sub("#", shown.getvalue()).split() == NUMBER.sub("#", expected).split()
+def test_python_blocks_print_what_follows(readme):
+    names = {}  # later blocks use what earlier ones made
+    blocks_and_texts = zip(
+        blocks(readme, "python"), blocks(readme, "text"), strict=True
     )
-    numbers = [
-        np.array(NUMBER.findall(text), float) for text in (shown.getvalue(), expected)
-    ]
+    for code, expected in blocks_and_texts:
+        shown = io.StringIO()
+        with redirect_stdout(shown):
+            exec(compile(code, "README.md", "exec"), names)
+        assert_same_text(shown.getvalue(), expected)
+
+
+def assert_same_text(shown, expected):
+    """Compare, but for the last digits: other processors round otherwise."""
+    assert NUMBER.sub("#", shown).split() == NUMBER.sub("#", expected).split()
+    numbers = [np.array(NUMBER.findall(text), float) for text in (shown, expected)]
     np.testing.assert_allclose(*numbers, rtol=0.01, atol=0.02)
 
 

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lordclust import BLoRD, LoRD
+from lordclust import BLoRD, LoRD, list_methods, make_method
 
 WEIGHTS = (
     "a weight is mass in V mu = p, a copy is a vertex: copies change the graph of "
@@ -26,16 +26,17 @@ PRECOMPUTED = {
 
 
 def expected_failures(estimator):
+    if not isinstance(estimator, LoRD | BLoRD):
+        return {}
     return PRECOMPUTED if estimator.affinity == "precomputed" else COPIES
 
 
 @parametrize_with_checks(
     [
-        LoRD(3),
         LoRD(3, start="random", n_init=2),
-        BLoRD(3),
         BLoRD(3, tau="blocks", n_init=2),
         BLoRD(3, affinity="precomputed"),
+        *(make_method(name, 3) for name in list_methods()),
     ],
     expected_failed_checks=expected_failures,
 )
