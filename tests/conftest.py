@@ -1,7 +1,13 @@
 """Settings shared by all tests."""
 
+import os
 import sys
 from pathlib import Path
+
+# Workers side by side, each with all cores for its small matrices, wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 from hypothesis import HealthCheck, settings
 

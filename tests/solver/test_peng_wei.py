@@ -306,14 +306,14 @@ def test_partial_and_full_eigenvectors_lead_to_the_same_Z(monkeypatch):
     monkeypatch.setattr(
         SpectralProjection, "_full", lambda self, G: calls.append(1) or full(self, G)
     )
-    partial = peng_wei(S, 3, tol=1e-5)
+    partial = peng_wei(S, 3, tol=1e-4)
     assert len(calls) <= 3 < partial.n_iter  # the first matrices need many
     calls.clear()
     monkeypatch.setattr(module, "FULL_UP_TO", 10**6)
-    sure = peng_wei(S, 3, tol=1e-5)
+    sure = peng_wei(S, 3, tol=1e-4)
     assert len(calls) == sure.n_iter
-    np.testing.assert_allclose(partial.Z, sure.Z, atol=1e-5)
-    assert partial.objective == pytest.approx(sure.objective, rel=1e-5)
+    np.testing.assert_allclose(partial.Z, sure.Z, atol=1e-4)
+    assert partial.objective == pytest.approx(sure.objective, rel=1e-4)
     assert partial.upper_bound == pytest.approx(sure.upper_bound, rel=1e-4)
 
 

@@ -183,9 +183,10 @@ class RestartClusterer(Clusterer):
             )
         found = len(np.unique(run.labels))
         if found < k:
+            hint = "Raise n_init or lower" if hasattr(self, "n_init") else "Lower"
             warnings.warn(
                 f"{name} found {found} of the {k} clusters asked for: the others are "
-                "empty. Raise n_init or lower n_clusters.",
+                f"empty. {hint} n_clusters.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
