@@ -12,7 +12,17 @@ from typing import Any
 from benchmarks.common import facts, table
 from benchmarks.summary import with_summary
 
-NAMES = ("digits", "fit", "path", "lord", "mnist", "methods", "large", "startup")
+NAMES = (
+    "digits",
+    "fit",
+    "path",
+    "lord",
+    "mnist",
+    "methods",
+    "factors",
+    "large",
+    "startup",
+)
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE / "results.md"
 README = HERE.parent / "README.md"

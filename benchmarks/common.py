@@ -49,6 +49,21 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def added_memory(task: Callable[[], Any]) -> float:
+    """Return by how many MB the memory of this process grew at most (Linux)."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # forget the peak so far
+    before = _status("VmRSS")
+    task()
+    return _status("VmHWM") - before
+
+
+def _status(name: str) -> float:
+    """Return a line of the kernel's account of this process, in MB."""
+    with open("/proc/self/status") as lines:
+        return next(int(x.split()[1]) for x in lines if x.startswith(name)) / 1024
+
+
 def process_seconds(code: str, repeat: int = 7) -> float:
     """Return the median wall time of a fresh Python process that runs ``code``."""
     times = []

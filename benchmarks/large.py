@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from scipy import sparse
 
-from benchmarks.common import clock, peak
+from benchmarks.common import added_memory
 from lordclust import make_method
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
@@ -51,12 +52,12 @@ def measure(name: str, graph: str) -> dict[str, Any]:
         model.set_params(max_iter=LIMITS[name])
     if name == "dcd":
         model.set_params(alphas=(1.0,))
-    before = peak()
-    seconds, _ = clock(lambda: model.fit(A))
+    start = time.perf_counter()
+    memory = added_memory(lambda: model.fit(A))
     return {
         "method": name,
-        "seconds": seconds,
-        "memory MB": peak() - before,
+        "seconds": time.perf_counter() - start,
+        "memory MB": memory,
         "iterations": model.n_iter_,
         "limit": str(LIMITS.get(name, "")),
         "converged": model.converged_,
