@@ -214,3 +214,16 @@ def test_single_precision():
 def test_bad_parameters(params, message):
     with pytest.raises(ValueError, match=message):
         on_graph(np.ones((4, 4)), 2, **params)
+
+
+def test_four_points_by_hand():
+    # Two pairs of similarity 1: Z = UU' averages over each pair, so that Z_12 = 1/2
+    # and <S, Z> = 2 * 1/2 for each of the two pairs.
+    pair = np.array([[0.0, 1.0], [1.0, 0.0]])
+    S = np.kron(np.eye(2), pair)
+    model = NLR(2, affinity="precomputed", random_state=0).fit(S)
+    np.testing.assert_allclose(
+        model.U_ @ model.U_.T, np.kron(np.eye(2), np.full((2, 2), 0.5)), atol=2e-3
+    )
+    assert model.objective_ == pytest.approx(2, abs=5e-3)
+    np.testing.assert_array_equal(model.labels_, [0, 0, 1, 1])
