@@ -22,20 +22,37 @@ def off_omega(V, mu, p=None):
     return max(rows.max(), columns.max(), empty, -V.min())
 
 
-def qp_projection(U, mu, p=None):
-    """Project by an interior point solver that knows nothing of the structure."""
+def qp_projection(U, mu, p=None, *, weight=None, known=None, ease=0.0):
+    """Project by an interior point solver that knows nothing of the structure.
+
+    min sum_i q_i |V_i - U_i|^2 / 2 over V >= 0, V mu = p, sum_i q_i V_i = mu, where
+    known rows have one entry. With ease > 0 the columns cost what they are off:
+    |sum_i q_i V_i - mu|^2 / (2 ease).
+    """
     n, k = U.shape
     p = uniform_mass(n) if p is None else p
-    columns = sp.kron(np.ones((1, n)), sp.eye(k))
+    q = np.ones(n) if weight is None else weight
+    known = np.full(n, -1) if known is None else known
+    columns = sp.kron(q[None, :], sp.eye(k))
     rows = sp.kron(sp.eye(n), mu[None, :])
-    A = sp.csc_matrix(sp.vstack([columns, rows, -sp.eye(n * k)]))
-    b = np.concatenate([mu, p, np.zeros(n * k)])
-    cones = [clarabel.ZeroConeT(k + n), clarabel.NonnegativeConeT(n * k)]
+    shut = (known[:, None] >= 0) & (known[:, None] != np.arange(k))
+    none = sp.eye(n * k, format="csr")[np.flatnonzero(shut.ravel())]
+    P = sp.kron(sp.diags(q), sp.eye(k))
+    c = -(q[:, None] * U).ravel()
+    equal, goal = [rows, none], [p, np.zeros(shut.sum())]
+    if ease > 0:
+        P = P + columns.T @ columns / ease
+        c = c - columns.T @ mu / ease
+    else:
+        equal, goal = [columns, *equal], [mu, *goal]
+    A = sp.csc_matrix(sp.vstack([*equal, -sp.eye(n * k)]))
+    b = np.concatenate([*goal, np.zeros(n * k)])
+    zeros = len(b) - n * k
+    cones = [clarabel.ZeroConeT(zeros), clarabel.NonnegativeConeT(n * k)]
     options = clarabel.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-12
-    P = sp.csc_matrix(sp.eye(n * k))
-    solver = clarabel.DefaultSolver(P, -U.ravel(), A, b, cones, options)
+    solver = clarabel.DefaultSolver(sp.csc_matrix(sp.triu(P)), c, A, b, cones, options)
     return np.array(solver.solve().x).reshape(n, k)
 
 

@@ -1,5 +1,8 @@
 """Partitions with given sizes: exact, certified, and hard to upset."""
 
+import itertools
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import eye_array, kron, vstack
 
+from lordclust import transport
 from lordclust.transport import assign_sizes, priced_assignment, sizes_from
 from strategies import generators
 
@@ -97,6 +101,19 @@ def test_any_prices_to_begin_with_lead_to_the_optimum(problem, rng):
     found = priced_assignment(cost, sizes, 3 * rng.standard_normal(len(sizes)))
     least = least_total(cost, sizes)
     assert total(cost, found.labels) == pytest.approx(least, abs=1e-9)
+
+
+@given(problems())
+def test_every_way_to_the_optimum_costs_the_same(problem):
+    """Levelled prices or none; rows moved by heaps or looked through."""
+    cost, sizes = problem
+    totals = []
+    for sweeps, few in itertools.product((0, 2), (0, 1000)):
+        with mock.patch.multiple(transport, SWEEPS=sweeps, FEW=few):
+            labels = assign_sizes(cost, sizes)
+        np.testing.assert_array_equal(np.bincount(labels, minlength=len(sizes)), sizes)
+        totals.append(total(cost, labels))
+    np.testing.assert_allclose(totals, totals[0], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("shift", [0.0, 2.0], ids=["even", "skewed"])

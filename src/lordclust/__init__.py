@@ -12,42 +12,49 @@ from typing import TYPE_CHECKING, Any
 from lordclust._version import __version__
 
 if TYPE_CHECKING:
-    from lordclust import datasets, graph, methods, metrics
+    from lordclust import datasets, files, graph, methods, metrics, plots
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method
     from lordclust.result import TauPath
     from lordclust.solver.path import tau_path
     from lordclust.solver.projection import project_omega
     from lordclust.solver.start import sinkhorn_start
+    from lordclust.suggest import KSuggestion, suggest_k
 
 __all__ = [
     "BLoRD",
+    "KSuggestion",
     "LoRD",
     "TauPath",
     "__version__",
     "datasets",
+    "files",
     "graph",
     "list_methods",
     "make_method",
     "methods",
     "metrics",
+    "plots",
     "project_omega",
     "sinkhorn_start",
+    "suggest_k",
     "tau_path",
 ]
 
 # Where each public name lives; loaded on first use, so that the import is light.
 _HOME = {
     "BLoRD": "lordclust.methods.lord",
+    "KSuggestion": "lordclust.suggest",
     "LoRD": "lordclust.methods.lord",
     "TauPath": "lordclust.result",
     "list_methods": "lordclust.registry",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
     "sinkhorn_start": "lordclust.solver.start",
+    "suggest_k": "lordclust.suggest",
     "tau_path": "lordclust.solver.path",
 }
-_ROOMS = ("datasets", "graph", "methods", "metrics")
+_ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
 
 
 def __getattr__(name: str) -> Any:

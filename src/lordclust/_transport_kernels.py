@@ -2,7 +2,8 @@
 
 For every ordered pair of clusters (j, t) a heap holds the rows of j, the one that
 moves to t most cheaply on top: a pairing heap, because a row that leaves j is taken
-out of the middle of all heaps of j.
+out of the middle of all heaps of j. Where few rows are to move, looking through all of
+them each time is quicker than filling the heaps.
 """
 
 from typing import Any, NamedTuple
@@ -125,6 +126,50 @@ def weigh(heaps: Any, weight: Any, j: int) -> None:
 
 
 @njit
+def look_through(cost: Any, labels: Any, weight: Any, cheapest: Any, j: int) -> None:
+    """Do as ``weigh`` does, without heaps; ``cheapest`` holds the rows to move."""
+    k = cost.shape[1]
+    for t in range(k):
+        weight[j, t] = np.inf
+    for i in range(cost.shape[0]):
+        if labels[i] == j:
+            for t in range(k):
+                step = cost[i, t] - cost[i, j]
+                if t != j and step < weight[j, t]:
+                    weight[j, t] = step
+                    cheapest[j, t] = i
+
+
+@njit
+def price_of(cost: Any, price: Any, j: int, size: int) -> Any:
+    """Return the price of j at which ``size`` rows choose it, others as they are."""
+    n, k = cost.shape
+    if size == 0 or size == n:
+        return price[j]
+    gap = np.empty(n)  # above which price a row chooses j
+    for i in range(n):
+        other = np.inf
+        for t in range(k):
+            if t != j:
+                other = min(other, cost[i, t] - price[t])
+        gap[i] = cost[i, j] - other
+    gap = np.partition(gap, size)
+    return 0.5 * (gap[:size].max() + gap[size])
+
+
+@njit
+def level(cost: Any, price: Any, sizes: Any, sweeps: int) -> None:
+    """Bring prices near to where all sizes are met, one cluster after the other.
+
+    Each price is the best one for the prices of the others: coordinate ascent on the
+    dual problem, which gets close but, as the dual is not smooth, may never arrive.
+    """
+    for _ in range(sweeps):
+        for j in range(cost.shape[1]):
+            price[j] = price_of(cost, price, j, sizes[j])
+
+
+@njit
 def nearest_deficit(
     weight: Any, price: Any, surplus: Any, source: int, dist: Any, parent: Any
 ) -> int:
@@ -156,6 +201,41 @@ def nearest_deficit(
 
 
 @njit
+def send_one(
+    weight: Any, price: Any, surplus: Any, source: int, dist: Any, parent: Any
+) -> Any:
+    """Return where one row more of ``source`` goes, prices and surplus up to date."""
+    target = nearest_deficit(weight, price, surplus, source, dist, parent)
+    for j in range(weight.shape[0]):
+        price[j] += dist[j]
+    surplus[source] -= 1
+    surplus[target] += 1
+    return target
+
+
+@njit
+def balance_few(cost: Any, labels: Any, price: Any, surplus: Any) -> None:
+    """Do as ``balance`` does, without heaps."""
+    k = cost.shape[1]
+    weight, cheapest = np.full((k, k), np.inf), np.zeros((k, k), np.int64)
+    for j in range(k):
+        look_through(cost, labels, weight, cheapest, j)
+    dist, parent = np.empty(k), np.empty(k, np.int64)
+    for source in range(k):
+        while surplus[source] > 0:
+            target = send_one(weight, price, surplus, source, dist, parent)
+            t = target
+            while t != source:
+                labels[cheapest[parent[t], t]] = t
+                t = parent[t]
+            t = target
+            while t != source:
+                look_through(cost, labels, weight, cheapest, t)
+                t = parent[t]
+            look_through(cost, labels, weight, cheapest, source)
+
+
+@njit
 def balance(heaps: Any, labels: Any, price: Any, surplus: Any) -> None:
     """Move rows until no cluster has a surplus, along shortest paths.
 
@@ -169,11 +249,7 @@ def balance(heaps: Any, labels: Any, price: Any, surplus: Any) -> None:
     dist, parent = np.empty(k), np.empty(k, np.int64)
     for source in range(k):
         while surplus[source] > 0:
-            target = nearest_deficit(weight, price, surplus, source, dist, parent)
-            for j in range(k):
-                price[j] += dist[j]
-            surplus[source] -= 1
-            surplus[target] += 1
+            target = send_one(weight, price, surplus, source, dist, parent)
             # From the end: a row that moved in must not be the next to move on.
             t = target
             while t != source:

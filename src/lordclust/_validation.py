@@ -4,6 +4,7 @@ The bottom layer: every room may use it, and it uses none of them.
 """
 
 import difflib
+import itertools
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._typing import FloatArray, Graph, IntArray
 
 #: Asymmetry relative to max|S| that counts as rounding, and is averaged away.
 SYMMETRY_TOL = 1e-8
@@ -53,7 +54,7 @@ def check_similarity(
     array([[0., 1.],
            [1., 0.]])
     """
-    S = S if sparse.issparse(S) else _to_array(S, name)
+    S = S if sparse.issparse(S) else to_array(S, name)
     _check_square(S.shape, name)
     S = _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
     values = S.data if sparse.issparse(S) else S
@@ -100,6 +101,42 @@ def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:
     return np.asarray(shares / total)
 
 
+def is_auto(value: Any) -> bool:
+    """Tell whether a parameter says "choose for me"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def split_proportions(proportions: Any) -> tuple[Any, float]:
+    """Return the shares and how firmly they are meant: infinitely, if nothing is said.
+
+    A pair ``(prior, strength)`` is told from two shares by its first part, which is
+    None or an array.
+
+    Examples
+    --------
+    >>> split_proportions([0.3, 0.7])
+    ([0.3, 0.7], inf)
+    >>> split_proportions((None, 10))
+    (None, 10.0)
+    """
+    if not isinstance(proportions, tuple | list) or len(proportions) != 2:
+        return proportions, float("inf")
+    prior, strength = proportions
+    if np.ndim(strength) > 0 or (prior is not None and np.ndim(prior) == 0):
+        return proportions, float("inf")
+    if isinstance(strength, bool) or not isinstance(strength, numbers.Real):
+        raise TypeError(
+            "proportions=(prior, strength) needs a number of 0 or more as strength, "
+            f"got {strength!r}. Try 1, or leave it out for exact proportions."
+        )
+    if not float(strength) >= 0:
+        raise ValueError(
+            "proportions=(prior, strength) needs a number of 0 or more as strength, "
+            f"got {strength}. Try 1, or leave it out for exact proportions."
+        )
+    return prior, float(strength)
+
+
 def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
     """Return n_clusters as an int from 1 to n_samples.
 
@@ -119,6 +156,31 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
             f"got {n_clusters}. Ask for fewer clusters or give more samples."
         )
     return int(n_clusters)
+
+
+def check_k_range(k_range: Any, n_samples: int) -> IntArray:
+    """Return increasing numbers of clusters from 1 to n_samples.
+
+    None stands for 2 to 20, or to n_samples / 2 if that is less.
+
+    Examples
+    --------
+    >>> check_k_range(range(2, 5), n_samples=10)
+    array([2, 3, 4])
+    """
+    if k_range is None:
+        k_range = range(2, min(20, max(2, n_samples // 2)) + 1)
+    ks: list[Any] = list(k_range) if isinstance(k_range, Iterable) else [None]
+    message = (
+        f"k_range must hold increasing integers from 1 to n_samples={n_samples}, got "
+        f"{k_range!r}. Pass for example range(1, {min(20, n_samples) + 1})."
+    )
+    if not all(_is_integer(k) for k in ks):
+        raise TypeError(message)
+    rising = all(a < b for a, b in itertools.pairwise(ks))
+    if not ks or not rising or ks[0] < 1 or ks[-1] > n_samples:
+        raise ValueError(message)
+    return np.array(ks, dtype=np.int64)
 
 
 def check_tau(tau: Any) -> float:
@@ -178,6 +240,90 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     return np.asarray(w / w.sum())
 
 
+def check_known_labels(known_labels: Any, n: int, n_clusters: int) -> IntArray | None:
+    """Return the clusters of samples, -1 where unknown, or None if all are unknown.
+
+    Examples
+    --------
+    >>> check_known_labels([-1, 0, 1], n=3, n_clusters=2)
+    array([-1,  0,  1])
+    """
+    if known_labels is None:
+        return None
+    labels = to_array(known_labels, "known_labels")
+    if labels.shape != (n,):
+        raise ValueError(
+            f"known_labels must hold n_samples={n} numbers, got shape {labels.shape}. "
+            "Pass one for each sample, -1 where it is unknown."
+        )
+    if labels.dtype.kind not in "iu":
+        raise TypeError(
+            f"known_labels must hold whole numbers, got {labels.dtype}. Use -1 for "
+            "unknown, and number the clusters from 0."
+        )
+    labels = labels.astype(np.int64)
+    bad = (labels < -1) | (labels >= n_clusters)
+    if bad.any():
+        where = int(bad.argmax())
+        raise ValueError(
+            f"known_labels must be from 0 to n_clusters-1={n_clusters - 1}, or -1 for "
+            f"unknown, got {labels[where]} at position {where}. Number the clusters "
+            "from 0."
+        )
+    return labels if (labels >= 0).any() else None
+
+
+def check_room(known: IntArray | None, shares: FloatArray, p: FloatArray) -> None:
+    """Refuse known labels that fill a cluster beyond its proportion.
+
+    Examples
+    --------
+    >>> check_room(np.array([0, -1]), np.array([0.5, 0.5]), np.array([0.5, 0.5]))
+    """
+    if known is None:
+        return
+    has = known >= 0
+    taken = np.bincount(known[has], p[has], minlength=len(shares))
+    worst = int((taken - shares).argmax())
+    if taken[worst] > shares[worst] + 1e-12:
+        raise ValueError(
+            f"known_labels put a share of {taken[worst]:.4g} of the samples into "
+            f"cluster {worst}, which has the proportion {shares[worst]:.4g}. Pass "
+            "proportions with room for them, or soft ones such as "
+            "proportions=(None, 1)."
+        )
+
+
+def check_pairs(pairs: Any, n: int, name: str) -> IntArray:
+    """Return pairs of different samples as an array of shape (m, 2).
+
+    Examples
+    --------
+    >>> check_pairs([[0, 2]], n=3, name="must_link")
+    array([[0, 2]])
+    """
+    if pairs is None or (np.ndim(pairs) > 0 and len(pairs) == 0):
+        return np.empty((0, 2), dtype=np.int64)
+    found = to_array(pairs, name)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must hold pairs of sample numbers, shape (m, 2), got "
+            f"{found.dtype} of shape {found.shape}. Pass for example [[0, 5], [3, 7]]."
+        )
+    bad = (
+        (found < 0).any(axis=1)
+        | (found >= n).any(axis=1)
+        | (found[:, 0] == found[:, 1])
+    )
+    if bad.any():
+        i, j = found[bad.argmax()]
+        raise ValueError(
+            f"{name} must hold pairs of two different samples from 0 to {n - 1}, got "
+            f"({i}, {j}). Count the samples from 0."
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
 def check_count(value: Any, name: str) -> int:
     """Return value as a positive int.
 
@@ -235,6 +381,20 @@ def check_choice(value: Any, known: Iterable[str], name: str) -> str:
     return value
 
 
+def refuse_both(other: Any, name: str, given: str) -> None:
+    """Refuse a value that another one, already given, settles.
+
+    Examples
+    --------
+    >>> refuse_both(None, "proportions", "cluster_sizes")
+    """
+    if other is not None:
+        raise ValueError(
+            f"{name} and {given} were both given, but one settles the other. "
+            "Pass only one of them."
+        )
+
+
 def missing_extra(package: str, extra: str) -> ImportError:
     """Return the error that says how to install an optional package.
 
@@ -267,8 +427,14 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def _to_array(values: Any, name: str) -> Any:
-    """Return values as an ndarray, whatever its type."""
+def to_array(values: Any, name: str) -> Any:
+    """Return values as an ndarray, whatever its type.
+
+    Examples
+    --------
+    >>> to_array((1, 2), "sizes")
+    array([1, 2])
+    """
     try:
         return np.asarray(values)
     except ValueError:
@@ -280,7 +446,7 @@ def _to_array(values: Any, name: str) -> Any:
 
 def _to_vector(values: Any, length: int, name: str, owner: str) -> FloatArray:
     """Return values as finite float64 of shape (length,)."""
-    v = _to_array(values, name)
+    v = to_array(values, name)
     if v.shape != (length,):
         raise ValueError(
             f"{name} must hold {owner}={length} numbers, got shape {v.shape}. "

@@ -1,31 +1,23 @@
 """V or an embedding -> labels and probabilities."""
 
 import warnings
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import qr, svd
+from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
-from lordclust._typing import FloatArray, IntArray
-
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+from lordclust._typing import BoolArray, FloatArray, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-def membership_from(V: FloatArray, mu: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return P = diag(mass)^-1 V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i).
-
-    A row without mass (weight 0) is nobody's sample: it gets the proportions.
-    """
+def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
+    """Return P = n V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i)."""
     P = V * mu
-    total = P.sum(axis=1, keepdims=True)
-    empty = (mass <= 0) | (total[:, 0] <= 0)  # so light that V underflowed
-    P[empty], total[empty] = mu * mu, 1.0
-    return np.asarray(P / total)
+    return np.asarray(P / P.sum(axis=1, keepdims=True))
 
 
 def labels_from(P: FloatArray) -> IntArray:
@@ -33,21 +25,24 @@ def labels_from(P: FloatArray) -> IntArray:
     return np.asarray(P.argmax(axis=1), dtype=np.int64)
 
 
-def canonical_order(labels: IntArray, proportions: FloatArray) -> IntArray:
+def canonical_order(
+    labels: IntArray, proportions: FloatArray, movable: IntArray | None = None
+) -> IntArray:
     """Return the clusters in an order that does not depend on the run.
 
     Clusters of equal proportion are interchangeable: the largest comes first, then
-    the one whose first sample comes first. Clusters of different proportions keep
-    the places the user gave them.
+    the one whose first sample comes first. Clusters of different proportions, and
+    those that are not ``movable``, keep the places the user gave them.
     """
     k = len(proportions)
     sizes = np.bincount(labels, minlength=k)
     firsts = np.full(k, len(labels))
     found, where = np.unique(labels, return_index=True)
     firsts[found] = where
-    order = np.empty(k, dtype=np.int64)
-    for share in np.unique(proportions):
-        places = np.flatnonzero(proportions == share)
+    order = np.arange(k)
+    movable = order.copy() if movable is None else movable
+    for share in np.unique(proportions[movable]):
+        places = movable[proportions[movable] == share]
         order[places] = sorted(places, key=lambda j: (-sizes[j], firsts[j]))
     return order
 
@@ -303,3 +298,20 @@ def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X)
     return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)
+
+
+def named_like(labels: IntArray, reference: IntArray, k: int) -> IntArray:
+    """Return labels renamed so as to agree with the reference most often.
+
+    Where the reference is negative it says nothing.
+
+    Examples
+    --------
+    >>> named_like(np.array([1, 1, 0, 2]), np.array([0, 0, -1, 2]), 3)
+    array([0, 0, 1, 2])
+    """
+    told = reference >= 0
+    table = np.zeros((k, k), dtype=np.int64)
+    np.add.at(table, (labels[told], reference[told]), 1)
+    _, names = linear_sum_assignment(-table)
+    return np.asarray(names[labels])

@@ -5,10 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_count, check_proportions
+from lordclust._validation import check_count, check_proportions, to_array
 
 #: Remainders of n * share closer than this are equal but for rounding.
 TIE = 1e-9
+
+
+#: How often prices are levelled before rows are moved one by one.
+SWEEPS = 2
+#: Up to so many moves a cluster, heaps are not worth their filling.
+FEW = 20
 
 
 class Assignment(NamedTuple):
@@ -61,11 +67,12 @@ def priced_assignment(cost: Any, sizes: Any, prices: Any = None) -> Assignment:
 
     Notes
     -----
-    Rows begin where cost - prices is least, which is optimal for the sizes they
-    have there. Then one row more at a time goes from a cluster with a surplus to one
-    with a deficit, along a shortest path among the k clusters, which keeps the
-    partition optimal for its sizes. Each such path costs O(k^2 + k log n) if it is
-    short, and there are at most n; memory is O(nk).
+    Prices are first brought near to those sought, one after the other. Rows begin
+    where cost - prices is least, which is optimal for the sizes they have there. Then
+    one row more at a time goes from a cluster with a surplus to one with a deficit,
+    along a shortest path among the k clusters, which keeps the partition optimal for
+    its sizes. Each such path costs O(k^2 + k log n) if it is short, and there are at
+    most n; memory is O(nk).
     """
     cost = _check_cost(cost)
     n, k = cost.shape
@@ -74,8 +81,10 @@ def priced_assignment(cost: Any, sizes: Any, prices: Any = None) -> Assignment:
     exponent = int(np.frexp(np.abs(cost).max())[1])
     cost = np.ldexp(cost, -exponent)
     price = np.zeros(k) if prices is None else np.ldexp(prices, -exponent)
-    labels = (cost - price).argmin(axis=1)
-    surplus = np.bincount(labels, minlength=k) - sizes
+    labels, surplus = _cheapest(cost, price, sizes)
+    if surplus.any():
+        _level(cost, price, sizes)
+        labels, surplus = _cheapest(cost, price, sizes)
     if surplus.any():
         _balance(cost, labels, price, surplus)
     return Assignment(labels, np.ldexp(price, exponent))
@@ -104,7 +113,18 @@ def sizes_from(proportions: Any, n: int) -> IntArray:
     array([3, 2, 5])
     """
     shares = check_proportions(proportions, np.size(proportions))
-    exact = shares * check_count(n, "n")
+    return whole_sizes(shares, check_count(n, "n"))
+
+
+def whole_sizes(shares: FloatArray, n: int) -> IntArray:
+    """Return sizes as :func:`sizes_from` does, of shares that may be 0.
+
+    Examples
+    --------
+    >>> whole_sizes(np.array([0.7, 0.0, 0.3]), 5)
+    array([4, 0, 1])
+    """
+    exact = shares * n
     sizes = np.floor(exact + TIE).astype(np.int64)
     remainder = np.round((exact - sizes) / TIE)
     first = np.argsort(-remainder, kind="stable")[: n - sizes.sum()]
@@ -112,7 +132,7 @@ def sizes_from(proportions: Any, n: int) -> IntArray:
     return np.asarray(sizes)
 
 
-def check_sizes(sizes: Any, k: int, n: int) -> IntArray:
+def check_sizes(sizes: Any, k: int, n: int, *, name: str = "sizes") -> IntArray:
     """Return k whole sizes that sum to n.
 
     Examples
@@ -120,28 +140,28 @@ def check_sizes(sizes: Any, k: int, n: int) -> IntArray:
     >>> check_sizes([2, 1], k=2, n=3)
     array([2, 1])
     """
-    found = np.asarray(sizes)
+    found = to_array(sizes, name)
     if found.shape != (k,):
         raise ValueError(
-            f"sizes must hold n_clusters={k} numbers, got shape {found.shape}. Pass "
+            f"{name} must hold n_clusters={k} numbers, got shape {found.shape}. Pass "
             "one size for each cluster."
         )
     if found.dtype.kind not in "iu":
         raise ValueError(
-            f"sizes must be whole numbers, got {found.dtype}. Pass integers, or "
+            f"{name} must be whole numbers, got {found.dtype}. Pass integers, or "
             "proportions for shares of the samples."
         )
     if found.min() < 0:
         raise ValueError(
-            f"sizes must not be negative, got {found.min()} at position "
+            f"{name} must not be negative, got {found.min()} at position "
             f"{int(found.argmin())}. Use 0 for an empty cluster."
         )
     if found.sum() != n:
         raise ValueError(
-            f"sizes must sum to the number of samples, {n}, got a sum of "
+            f"{name} must sum to the number of samples, {n}, got a sum of "
             f"{found.sum()}. Pass proportions if only shares are known."
         )
-    return found.astype(np.int64)
+    return np.array(found, dtype=np.int64)
 
 
 def _check_cost(cost: Any) -> FloatArray:
@@ -160,6 +180,21 @@ def _check_cost(cost: Any) -> FloatArray:
     return C
 
 
+def _cheapest(
+    cost: FloatArray, price: FloatArray, sizes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the labels of least cost - price, and the surplus of each cluster."""
+    labels = (cost - price).argmin(axis=1)
+    return labels, np.bincount(labels, minlength=len(sizes)) - sizes
+
+
+def _level(cost: FloatArray, price: FloatArray, sizes: IntArray) -> None:
+    """Bring prices, in place, near to those that meet the sizes."""
+    from lordclust import _transport_kernels as kernels
+
+    kernels.level(cost, price, sizes, SWEEPS)
+
+
 def _balance(
     cost: FloatArray, labels: IntArray, price: FloatArray, surplus: IntArray
 ) -> None:
@@ -167,6 +202,9 @@ def _balance(
     from lordclust import _transport_kernels as kernels
 
     n, k = cost.shape
+    if surplus[surplus > 0].sum() < FEW * k:
+        kernels.balance_few(cost, labels, price, surplus)
+        return
     heaps = kernels.Heaps(
         cost,
         child=np.full((n, k), kernels.NONE, dtype=np.int32),

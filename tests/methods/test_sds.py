@@ -140,7 +140,7 @@ def test_a_larger_penalty_leads_to_k_blocks():
     weights = [0.01, 0.5, 10.0, 100.0]
     models = [on_graph(S, lam=lam) for lam in weights]
     distances = [model.blockness_ for model in models]
-    assert sorted(distances, reverse=True) == distances
+    assert np.all(np.diff(distances) <= 1e-12)  # the last ones are 0 but for rounding
     assert distances[-1] < 1e-6
     Z = models[-1].affinity_matrix_ > 1e-9
     assert sp.csgraph.connected_components(Z)[0] == 3

@@ -10,6 +10,7 @@ from lordclust.rounding import labels_from
 from lordclust.solver import problem
 from lordclust.solver.descent import paper_blord, paper_lord, solve_blord, solve_lord
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.start import random_start
 from oracles import off_omega, step_residual, uniform_mass
 from strategies import block_graph, random_feasible, random_graph
@@ -23,25 +24,24 @@ def equal_mu(k):
 
 def blord(S, mu, tau, *, seed=0, tol=TOL, max_iter=5000, p=None, V0=None, **options):
     """Solve B-LoRD from a random start."""
-    n = S.shape[0]
-    p = uniform_mass(n) if p is None else p
-    engine = Engine(S, mu, p, n_threads=options.pop("n_threads", 1))
+    omega = Omega.of(mu, S.shape[0], p)
+    engine = Engine(S, omega, n_threads=options.pop("n_threads", 1))
     if V0 is None:
-        V0 = random_start(n, mu, p, np.random.default_rng(seed))
+        V0 = random_start(omega, np.random.default_rng(seed))
     engine.put(V0)
-    ends = problem.spectrum(S)
+    ends = problem.spectrum(S, omega.weight)
     return solve_blord(engine, S, ends, tau, tol=tol, max_iter=max_iter, **options)
 
 
 def lord(S, mu, *, seed=0, tol=TOL, max_iter=5000, p=None, V0=None, n_threads=1):
     """Solve LoRD from a random start; S is scaled to sum 1."""
-    n = S.shape[0]
-    p = uniform_mass(n) if p is None else p
-    engine = Engine(S, mu, p, lord=True, n_threads=n_threads)
+    omega = Omega.of(mu, S.shape[0], p)
+    engine = Engine(S, omega, lord=True, n_threads=n_threads)
     if V0 is None:
-        V0 = random_start(n, mu, p, np.random.default_rng(seed))
+        V0 = random_start(omega, np.random.default_rng(seed))
     engine.put(V0)
-    return solve_lord(engine, S, problem.spectrum(S), tol=tol, max_iter=max_iter)
+    ends = problem.spectrum(S, omega.weight)
+    return solve_lord(engine, S, ends, tol=tol, max_iter=max_iter)
 
 
 def blord_residual(S, V, tau, mu, p):
@@ -253,7 +253,7 @@ def test_threads_agree_bit_for_bit(n, model):
 
 def test_threads_are_used_from_a_few_thousand_samples():
     S = ring_of_blobs(4003, np.random.default_rng(0))
-    engine = Engine(S, equal_mu(5), uniform_mass(4003), n_threads=2)
+    engine = Engine(S, Omega.of(equal_mu(5), 4003), n_threads=2)
     assert engine.n_threads == 2
     assert engine.order is None
 
@@ -262,7 +262,7 @@ def test_renumbering_does_not_show():
     n, mu = 5001, equal_mu(5)
     S = ring_of_blobs(n, np.random.default_rng(1))
     V0 = random_feasible(np.random.default_rng(2), n, mu)
-    engine = Engine(S, mu, uniform_mass(n))
+    engine = Engine(S, Omega.of(mu, n))
     assert engine.order is not None
     engine.put(V0)
     np.testing.assert_array_equal(engine.get(), V0)
@@ -278,7 +278,7 @@ def test_renumbering_carries_the_weights_along():
     S, w = ring_of_blobs(n, rng), rng.integers(0, 4, n).astype(float)
     p = w / w.sum()
     result = blord(S, mu, 0.3, p=p, tol=1e-3)
-    assert off_omega(result.V, mu, p) <= 1e-12
+    assert off_omega(n * p[:, None] * result.V, mu, p) <= 1e-12
 
 
 # -- against the paper's algorithm ---------------------------------------------
@@ -286,26 +286,28 @@ def test_renumbering_carries_the_weights_along():
 
 @pytest.mark.parametrize("tau", [0.3, 0.7])
 def test_blord_ends_where_the_papers_algorithm_does(iris, tau):
-    mu, p, ends = equal_mu(3), uniform_mass(75), problem.spectrum(iris)
+    mu, ends = equal_mu(3), problem.spectrum(iris)
+    omega = Omega.of(mu, 75)
     fast, slow = [], []
     for seed in range(3):
-        V0 = random_start(75, mu, p, np.random.default_rng(seed))
+        V0 = random_start(omega, np.random.default_rng(seed))
         options = {"tol": 1e-4, "max_iter": 500}
         fast.append(blord(iris, mu, tau, V0=V0, **options).objective)
-        slow.append(paper_blord(iris, V0, ends, tau, mu, p, **options).objective)
+        slow.append(paper_blord(iris, V0, ends, tau, omega, **options).objective)
     assert np.mean(fast) >= np.mean(slow) - 1e-3 * abs(np.mean(slow))
 
 
 def test_lord_ends_where_the_papers_algorithm_does():
     S, _ = block_graph(np.random.default_rng(3), [12, 12, 12], inside=0.7, between=0.1)
     S = scale_to_unit_sum(S)
-    mu, p, ends = equal_mu(3), uniform_mass(36), problem.spectrum(S)
+    mu, ends = equal_mu(3), problem.spectrum(S)
+    omega = Omega.of(mu, 36)
     fast, slow = [], []
     for seed in range(3):
-        V0 = random_start(36, mu, p, np.random.default_rng(seed))
+        V0 = random_start(omega, np.random.default_rng(seed))
         options = {"tol": 1e-4, "max_iter": 500}
         fast.append(lord(S, mu, V0=V0, **options).objective)
-        slow.append(paper_lord(S, V0, ends, mu, p, **options).objective)
+        slow.append(paper_lord(S, V0, ends, omega, **options).objective)
     assert np.mean(fast) <= np.mean(slow) * (1 + 1e-3)
 
 
@@ -349,45 +351,3 @@ def test_a_silent_callback_changes_nothing(blocks):
     np.testing.assert_array_equal(plain.V, watched.V)
     assert seen
     assert seen[-1].n_iter == watched.n_iter
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_sample_weights_with_zeros(blocks, sparse):
-    S = blocks if sparse else blocks.toarray()
-    n, rng = S.shape[0], np.random.default_rng(0)
-    w = rng.random(n)
-    w[[0, 17, n - 1]] = 0
-    p, mu = w / w.sum(), np.sqrt([0.1, 0.2, 0.3, 0.4])
-    result = blord(S, mu, 0.6, p=p)
-    assert np.all(result.V[w == 0] == 0)
-    assert off_omega(result.V, mu, p) <= 1e-12
-    assert blord_residual(S, result.V, 0.6, mu, p) <= TOL
-    unit = scale_to_unit_sum(S)
-    result = lord(unit, mu, p=p)
-    assert np.all(result.V[w == 0] == 0)
-    assert lord_residuals(unit, result.V, mu, p)[0] <= TOL
-
-
-def test_a_zero_weight_removes_the_sample(blocks):
-    n, mu = blocks.shape[0], equal_mu(4)
-    keep = np.ones(n, dtype=bool)
-    keep[[3, 50]] = False
-    V0 = random_start(n, mu, keep / keep.sum(), np.random.default_rng(0))
-    ends = problem.spectrum(blocks)
-    small, p = blocks[keep][:, keep], keep / keep.sum()
-    values = []
-    for S, mass, V in ((blocks, p, V0), (small, p[keep], V0[keep])):
-        engine = Engine(S, mu, mass)
-        engine.put(V)
-        values.append(solve_blord(engine, S, ends, 0.5, tol=1e-7, max_iter=20000))
-    assert values[0].objective == pytest.approx(values[1].objective, rel=1e-7)
-    np.testing.assert_allclose(values[0].V[keep], values[1].V, atol=1e-5)
-
-
-def test_equal_weights_are_no_weights(blocks):
-    n, mu = blocks.shape[0], equal_mu(4)
-    V0 = random_feasible(np.random.default_rng(0), n, mu)
-    plain, weighted = (
-        blord(blocks, mu, 0.5, V0=V0, p=p) for p in (None, np.full(n, 1 / n))
-    )
-    np.testing.assert_array_equal(plain.V, weighted.V)

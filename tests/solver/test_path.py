@@ -10,9 +10,9 @@ from lordclust.result import TauPath
 from lordclust.solver import problem
 from lordclust.solver.descent import lord_result, solve_blord
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.path import tau_path, walk_lord
 from lordclust.solver.start import random_start
-from oracles import uniform_mass
 from strategies import block_graph, random_feasible, random_graph
 
 
@@ -169,12 +169,11 @@ def test_a_callback_ends_the_path(blocks):
 
 
 def best_of_random(S, k, tau, n_starts):
-    n, mu = S.shape[0], np.full(k, k**-0.5)
-    ends, engine = problem.spectrum(S), Engine(S, mu, uniform_mass(n))
+    omega = Omega.of(np.full(k, k**-0.5), S.shape[0])
+    ends, engine = problem.spectrum(S), Engine(S, omega)
     values = []
     for seed in range(n_starts):
-        rng = np.random.default_rng(seed)
-        engine.put(random_start(n, mu, uniform_mass(n), rng))
+        engine.put(random_start(omega, np.random.default_rng(seed)))
         options = {"tol": 1e-4, "max_iter": 4000}
         values.append(solve_blord(engine, S, ends, tau, **options).objective)
     return max(values)
@@ -205,15 +204,15 @@ def test_a_tight_tolerance_leaves_the_trivial_saddle(blocks, tol):
 
 def test_lords_own_path_beats_its_random_starts(blocks):
     S = scale_to_unit_sum(blocks)
-    n, mu, ends = S.shape[0], np.full(3, 3**-0.5), problem.spectrum(S)
+    omega, ends = Omega.of(np.full(3, 3**-0.5), S.shape[0]), problem.spectrum(S)
     values = []
     for seed in range(5):
-        engine = Engine(S, mu, uniform_mass(n), lord=True)
-        engine.put(random_start(n, mu, uniform_mass(n), np.random.default_rng(seed)))
-        engine.aim(problem.lord_step(ends, 1 / n))
+        engine = Engine(S, omega, lord=True)
+        engine.put(random_start(omega, np.random.default_rng(seed)))
+        engine.aim(problem.lord_step(ends, 1 / S.shape[0]))
         engine.run(1e-4, 4000)
         values.append(lord_result(engine, S).objective)
-    engine.put(random_start(n, mu, uniform_mass(n), np.random.default_rng(0)))
+    engine.put(random_start(omega, np.random.default_rng(0)))
     walk_lord(engine, ends, tol=1e-4, max_iter=4000)
     assert engine.converged
     assert lord_result(engine, S).objective <= min(values) * (1 + 1e-3)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lordclust.solver.omega import Omega
 from lordclust.solver.paper import dykstra
 from lordclust.solver.projection import (
     check_mu,
@@ -279,14 +280,14 @@ def test_the_certificate_is_recomputed_from_V(case):
 
 
 def test_feasibility_error_sees_rows_columns_and_signs():
-    mu, p = np.sqrt([0.5, 0.5]), uniform_mass(2)
-    V = np.outer(p, mu)
-    assert feasibility_error(V, mu, p) <= 1e-15
+    omega = Omega.of(np.sqrt([0.5, 0.5]), 2)
+    V = np.outer(omega.mass, omega.mu)
+    assert feasibility_error(V, omega) <= 1e-15
     columns = V + np.array([[0.1, -0.1], [0.1, -0.1]])
     rows = V + np.array([[0.1, 0.1], [-0.1, -0.1]])
     signs = V + np.array([[1.0, -1.0], [-1.0, 1.0]])
     for wrong in (columns, rows, signs):
-        assert feasibility_error(wrong, mu, p) > 0.1
+        assert feasibility_error(wrong, omega) > 0.1
 
 
 def test_the_input_is_left_alone():

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lordclust.solver.omega import Omega
 from lordclust.solver.start import given_start, random_start, sinkhorn_start
-from oracles import off_omega, uniform_mass
+from oracles import off_omega
 from strategies import generators, mus
 
 HALF = [np.sqrt(0.5)] * 2
@@ -71,16 +72,16 @@ def test_fewer_scalings_leave_the_columns_off():
 @given(st.data(), generators(), st.integers(1, 60))
 def test_a_random_start_is_strictly_inside(data, rng, n):
     mu = data.draw(mus(data.draw(st.integers(1, min(n, 6)))))
-    V = random_start(n, mu, uniform_mass(n), rng)
+    V = random_start(Omega.of(mu, n), rng)
     assert V.shape == (n, len(mu))
     assert V.min() > 0
     assert off_omega(V, mu) <= 1e-10
 
 
 def test_random_starts_follow_the_generator():
-    mu, p = np.sqrt([0.3, 0.7]), uniform_mass(20)
+    omega = Omega.of(np.sqrt([0.3, 0.7]), 20)
     first, again, other = (
-        random_start(20, mu, p, np.random.default_rng(seed)) for seed in (0, 0, 1)
+        random_start(omega, np.random.default_rng(seed)) for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 1e-3
@@ -88,7 +89,7 @@ def test_random_starts_follow_the_generator():
 
 def test_a_given_start_is_taken_as_it_is():
     V = [[0.5, 0.5], [0.5, 0.5], [1, 0]]
-    taken = given_start(V, 3, np.array(HALF))
+    taken = given_start(V, Omega.of(np.array(HALF), 3))
     assert taken.dtype == np.float64
     np.testing.assert_array_equal(taken, V)
 
@@ -122,4 +123,4 @@ def test_a_given_start_must_fit(V):
     with pytest.raises(
         ValueError, match=r"start must be a finite array of shape \(3, 2"
     ):
-        given_start(V, 3, np.array(HALF))
+        given_start(V, Omega.of(np.array(HALF), 3))

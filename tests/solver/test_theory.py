@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lordclust.rounding import membership_from
 from lordclust.solver import problem
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.paper import project_affine
 from lordclust.solver.projection import project_omega
 from oracles import farthest_along, off_omega, uniform_mass
@@ -90,7 +91,7 @@ def test_p_is_a_membership_with_the_proportions_as_column_means(pair):
     assert P.min() >= 0
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-9)
     np.testing.assert_allclose(P.mean(axis=0), mu**2, rtol=1e-9)
-    ours = membership_from(V, mu, uniform_mass(len(V)))
+    ours = membership_from(V, mu)
     np.testing.assert_allclose(ours, P, atol=1e-9)
 
 
@@ -307,7 +308,7 @@ def test_at_tau_zero_the_trivial_point_is_optimal(S, rng):
 def test_at_tau_zero_the_solver_finds_the_trivial_point():
     S = random_graph(np.random.default_rng(0), 25, 0.4)
     ends = problem.spectrum(S)
-    engine = Engine(S, MU, uniform_mass(25))
+    engine = Engine(S, Omega.of(MU, 25))
     engine.put(random_feasible(np.random.default_rng(1), 25, MU))
     engine.aim(problem.blord_step(ends, 0.0), ends.gamma(0.0))
     engine.run(1e-9, 20000)

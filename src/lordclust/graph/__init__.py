@@ -1,6 +1,7 @@
 """From samples to similarities: X -> S."""
 
 from lordclust.graph.affinity import AFFINITIES, make_affinity
+from lordclust.graph.convert import NamedGraph, from_igraph, from_networkx
 from lordclust.graph.kernel import gaussian_kernel, linear_kernel, self_tuning_kernel
 from lordclust.graph.knn import KNNGraph
 from lordclust.graph.normalize import (
@@ -14,7 +15,10 @@ __all__ = [
     "AFFINITIES",
     "ComponentReport",
     "KNNGraph",
+    "NamedGraph",
     "component_report",
+    "from_igraph",
+    "from_networkx",
     "gaussian_kernel",
     "linear_kernel",
     "make_affinity",

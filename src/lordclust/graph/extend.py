@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._typing import BoolArray, FloatArray, Graph, IntArray
 from lordclust.graph.kernel import floor_scales, unit_scale
-from lordclust.graph.knn import nearest
+from lordclust.graph.knn import SPARE, nearest, nearest_of
 
+#: What squared distances by inner products may lose, relative to squared lengths.
+ROUNDING = 1e-12
+
+_BLOCK_ROWS = 256
 _CHUNK_NUMBERS = 1 << 20  # differences held at once
 
 
@@ -41,31 +45,42 @@ class Extension:
         n = X.shape[0]
         wanted = n.bit_length() if n_neighbors is None else n_neighbors
         self.count = min(n, wanted)
-        self.nth = min(scale_neighbor, n - 1)
+        self.nth = max(1, min(scale_neighbor, n - 1))
         self.n, self.metric = n, metric
-        self.X = sparse.csr_array(X) if sparse.issparse(X) else X
+        self.X = _in_rows(X)
         self.search: Any = None  # made at first use
 
     def _prepare(self) -> None:
         """Find the scales of the known samples."""
         from sklearn.neighbors import NearestNeighbors
 
-        search = NearestNeighbors(metric=self.metric)
-        search.set_params(n_neighbors=max(self.count, self.nth, 1)).fit(self.X)
-        _, d = nearest(self.X, max(self.nth, 1), self.metric)
-        if self.metric == "euclidean":
-            d = d / unit_scale(self.X)
+        # Another thread may do the same: whatever is set is never other than this.
+        self.unit, self.origin, self.reach = self._frame()
+        search = NearestNeighbors(metric=self.metric).fit(self._moved(self.X))
+        _, d = nearest(self.X, self.nth, self.metric)
         self.sigma = floor_scales(d[:, -1], d)
-        self.search = search  # last: another thread may look
+        self.search = search  # last, as it says that all is there
+
+    def _frame(self) -> tuple[float, Any, float]:
+        """Return a unit and an origin that save digits, and how far samples lie."""
+        if self.metric != "euclidean":
+            return 1.0, 0.0, 0.0
+        unit = unit_scale(self.X)
+        Z = self.X.astype(np.float64) * unit
+        origin = 0.0 if sparse.issparse(Z) else Z.mean(axis=0)
+        Z = Z - origin
+        return unit, origin, float(np.sqrt((Z * Z).sum(axis=1).max()))
+
+    def _moved(self, X: Any) -> Any:
+        """Return samples in the unit, and from the origin, of the search."""
+        return X.astype(np.float64) * self.unit - self.origin
 
     def weights(self, X: Any) -> Graph:
         """Return row-normalised weights, new samples by known ones."""
         if self.search is None:
             self._prepare()
-        d, index = self.search.kneighbors(X)
-        if self.metric == "euclidean":
-            d = self._measured(X, index)
-        sigma = np.maximum(d[:, max(self.nth, 1) - 1], self.sigma.min())
+        index, d = self._nearest(_in_rows(X))
+        sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.
         exponent = d**2 / (sigma[:, None] * self.sigma[index])
@@ -74,19 +89,67 @@ class Extension:
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
         return _rows(w / w.sum(axis=1, keepdims=True), index, self.n)
 
-    def _measured(self, X: Any, index: Any) -> FloatArray:
-        """Return distances by differences: exact zeros for copies."""
-        X = sparse.csr_array(X) if sparse.issparse(X) else X
-        m, q = index.shape
-        rows = max(1, _CHUNK_NUMBERS // (q * X.shape[1]))
-        d = np.empty((m, q))
-        for first in range(0, m, rows):
-            part = slice(first, first + rows)
-            others = index[part].ravel()
-            new = X[np.repeat(np.arange(m)[part], q)].astype(np.float64)
-            gap = new - self.X[others].astype(np.float64)
-            d[part] = np.sqrt((gap * gap).sum(axis=1)).reshape(-1, q)
+    def _nearest(self, X: Any) -> tuple[IntArray, FloatArray]:
+        """Return the nearest known samples of each, as if it were alone, in every bit.
+
+        A search rounds differently in other batches, and cuts anywhere through equal
+        distances. So it only proposes, some more than needed, and these are measured.
+        Where one that it left out may be as near, it is asked for more.
+        """
+        count = max(self.count, self.nth)
+        index = np.empty((X.shape[0], count), dtype=np.int64)
+        d = np.empty(index.shape)
+        for start in range(0, len(index), _BLOCK_ROWS):
+            rows = np.arange(start, min(start + _BLOCK_ROWS, len(index)))
+            wanted = count + SPARE
+            while rows.size:
+                found, away, sure = self._proposed(X[rows], min(wanted, self.n), count)
+                index[rows], d[rows] = found, away
+                rows, wanted = rows[~sure], 4 * wanted
+        return index, d
+
+    def _proposed(
+        self, X: Any, wanted: int, count: int
+    ) -> tuple[IntArray, FloatArray, BoolArray]:
+        """Return the nearest of those that a search finds, and whether they are it."""
+        index = self.search.kneighbors(self._moved(X), wanted, return_distance=False)
+        index, d = nearest_of(index, self._measured(X, index), wanted)
+        last, farthest = d[:, count - 1], d[:, -1]
+        slack = ROUNDING * (self.reach + farthest) ** 2
+        sure = (last**2 < farthest**2 - slack) | (wanted == self.n)
+        return index[:, :count], d[:, :count], sure
+
+    def _measured(self, X: Any, index: IntArray) -> FloatArray:
+        """Return distances to the given known samples, pair by pair."""
+        rows = max(1, _CHUNK_NUMBERS // (index.shape[1] * X.shape[1]))
+        measure = self._lengths if self.metric == "euclidean" else self._by_metric
+        d = np.empty(index.shape)
+        for start in range(0, len(index), rows):
+            part = slice(start, start + rows)
+            d[part] = measure(X[part].astype(np.float64), index[part])
         return d
+
+    def _lengths(self, X: Any, index: IntArray) -> FloatArray:
+        """Return distances by differences: exact zeros for copies."""
+        m, q = index.shape
+        known = self.X[index.ravel()].astype(np.float64)
+        gap = (X[np.repeat(np.arange(m), q)] - known) * self.unit
+        return np.asarray(np.sqrt((gap * gap).sum(axis=1)).reshape(m, q))
+
+    def _by_metric(self, X: Any, index: IntArray) -> FloatArray:
+        """Return distances in any metric, sample by sample."""
+        from sklearn.metrics import pairwise_distances
+
+        d = np.empty(index.shape)
+        for i, others in enumerate(index):
+            known = self.X[others].astype(np.float64)
+            d[i] = pairwise_distances(X[i : i + 1], known, metric=self.metric)[0]
+        return d
+
+
+def _in_rows(X: Any) -> Any:
+    """Return samples row by row in memory, so that sums over a row are the same."""
+    return sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
 def _rows(w: FloatArray, index: Any, n: int) -> Graph:

@@ -160,14 +160,14 @@ def nearest(
     if metric != "euclidean":
         X = X.astype(np.float64)
         index, d = _search(X, min(count + SPARE, X.shape[0] - 1), metric, n_jobs)
-        return _first(index, d.astype(np.float64), count)
+        return nearest_of(index, d.astype(np.float64), count)
     unit = unit_scale(X)
     if not sparse.issparse(X) and len(X) >= LARGE and X.shape[1] > TREE_DIM:
         from lordclust.graph import _brute  # numba loads only when it is worth it
 
         return _brute.nearest(X, count, SPARE, unit, n_jobs)
     index, _ = _search(_centred(X, unit), min(count + SPARE, X.shape[0] - 1))
-    return _first(index, _distances(X, index, unit), count)
+    return nearest_of(index, _distances(X, index, unit), count)
 
 
 def _search(
@@ -213,8 +213,17 @@ def _sparse_norms(X: Any, part: slice, index: IntArray) -> FloatArray:
     return np.asarray(np.sqrt(squares).reshape(index.shape))
 
 
-def _first(index: IntArray, d: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    """Return the nearest of the found, equal distances in the order of X."""
+def nearest_of(
+    index: IntArray, d: FloatArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the nearest of the found, equal distances in the order of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_of(np.array([[4, 9, 2]]), np.array([[1.0, 0.5, 1.0]]), 2)
+    (array([[9, 2]]), array([[0.5, 1. ]]))
+    """
     order = np.lexsort((index, d), axis=1)[:, :count]
     return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
 

@@ -53,13 +53,15 @@ def symmetrize(S: Any) -> Graph:
     return half + half.T
 
 
-def scale_to_unit_sum(S: Any) -> Graph:
+def scale_to_unit_sum(S: Any, weight: Any = None) -> Graph:
     """Return S / (1'S1), whose entries sum to one as those of VV' do.
 
     Parameters
     ----------
     S : ndarray or sparse, shape (n, n)
         Similarity with a positive sum.
+    weight : ndarray of shape (n,), optional
+        How much each sample counts: then w'Sw becomes one.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def scale_to_unit_sum(S: Any) -> Graph:
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    total = float(S.sum())
+    total = float(S.sum() if weight is None else weight @ (S @ weight))
     if not total > 0.0:
         raise ValueError(
             f"S must have a positive sum to be scaled to sum 1, got {total:g}. "

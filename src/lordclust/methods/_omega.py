@@ -2,39 +2,58 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust._validation import (
     check_choice,
     check_count,
+    check_known_labels,
     check_n_clusters,
     check_positive,
     check_proportions,
+    check_room,
     check_weights,
+    is_auto,
+    refuse_both,
+    split_proportions,
 )
-from lordclust.graph import KNNGraph
-from lordclust.graph.extend import Extension
-from lordclust.methods._base import Clusterer
+from lordclust.methods import _callbacks as callbacks
+from lordclust.methods._answers import ProbabilityAnswers
+from lordclust.methods._saving import SavedModel
+from lordclust.methods._wishes import Links, check_links, roomy_shares
 from lordclust.result import SolverResult
-from lordclust.rounding import canonical_order, labels_from, membership_from
+from lordclust.rounding import (
+    canonical_order,
+    labels_from,
+    membership_from,
+)
+from lordclust.solver.omega import Omega
 from lordclust.solver.start import given_start, random_start
 from lordclust.threads import count_threads
+from lordclust.transport import assign_sizes, check_sizes, whole_sizes
 
 ALGORITHMS = ("fast", "paper")
 STARTS = ("path", "random")
+ROUNDINGS = ("argmax", "exact")
+
+
+class Wish(NamedTuple):
+    """What a user asks for."""
+
+    omega: Omega
+    shares: FloatArray
+    links: Links
 
 
 class DoublyStochasticClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer
+    callbacks.CallbackSupportMixin, SavedModel, ProbabilityAnswers
 ):
     """Base of the two models over Omega(mu)."""
 
@@ -42,6 +61,8 @@ class DoublyStochasticClusterer(
 
     # Parameters, set by the subclasses' constructors.
     proportions: Any
+    cluster_sizes: Any
+    rounding: str | None
     affinity: Any
     start: Any
     n_init: Any
@@ -51,7 +72,16 @@ class DoublyStochasticClusterer(
     random_state: Any
     n_jobs: int | None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        known_labels: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -61,7 +91,18 @@ class DoublyStochasticClusterer(
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Weights of the samples, P(x_i) up to a factor; equal by default.
+            Weights of the samples, P(x_i) up to a factor; equal by default. Weight 2
+            is the sample twice. A sample of weight 0 influences nobody, but gets a
+            membership from those it is similar to.
+        known_labels : array-like of int, shape (n,), optional
+            Clusters of samples, from 0 to n_clusters-1, -1 where unknown. Their
+            memberships are fixed, and pull those of other samples. Cluster j is then
+            the one you call j; only clusters without known samples are numbered
+            by size.
+        must_link, cannot_link : array-like of int, shape (m, 2), optional
+            Pairs of samples that belong together, and pairs that do not: edges of
+            weight +w and -w in S, w as much as all neighbours of the two samples.
+            Strong wishes, not constraints: all but a few are met.
 
         Returns
         -------
@@ -71,14 +112,16 @@ class DoublyStochasticClusterer(
         n = X.shape[0]
         k = check_n_clusters(self.n_clusters, n)
         self._check_parameters()
-        shares = check_proportions(self.proportions, k)
-        weights = check_weights(sample_weight, n)
-        mass = np.full(n, 1 / n) if weights is None else weights
-        S = self._read(X)
-        results = self._descend(S, np.sqrt(shares), mass)
-        best = self._choose(results)
-        self.all_objectives_ = np.array([r.objective for r in results])
-        return self._keep_result(best, X, S, shares, mass)
+        p = check_weights(sample_weight, n)
+        known = check_known_labels(known_labels, n, k)
+        shares, strength = self._shares(k, n, known, p)
+        omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
+        if omega.exact:
+            check_room(known, shares, omega.weight / n)
+        links = check_links(must_link, cannot_link, known, n)
+        self._check_algorithm(omega)
+        S, found = self._work(X, Wish(omega, shares, links))
+        return self._keep_result(found[0], X, S, *found[1:])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any:
         """Cluster the samples and return ``labels_``."""
@@ -88,70 +131,30 @@ class DoublyStochasticClusterer(
         """Cluster the samples and return ``membership_``."""
         return self.fit(X, y, **kwargs).membership_
 
-    def transform(self, X: Any) -> FloatArray:
-        """Return the membership of samples, new ones or the fitted ones.
+    @callbacks.with_callbacks
+    def _work(
+        self, X: Any, wish: Wish
+    ) -> tuple[Graph, tuple[SolverResult, FloatArray, Omega]]:
+        """Build the graph and solve; callbacks hear of each part."""
+        callbacks.begin(self)
+        S = self._read(X)
+        callbacks.step(self, "graph")
+        found = self._solve(X, S, wish)
+        callbacks.end(self)
+        return S, found
 
-        A sample's membership is the average over its nearest fitted samples, with
-        self-tuning weights; a copy of a fitted sample has that sample's membership.
-        Every sample is treated alone. With ``affinity="precomputed"`` the rows of X
-        are similarities to the fitted samples, and are the weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
-            Samples, or their similarities to the fitted samples.
-
-        Returns
-        -------
-        P : ndarray of shape (m, n_clusters)
-        """
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        if self._extension is None:
-            return self._average(X)
-        return np.asarray(self._extension.weights(X) @ self.membership_)
-
-    def pair_probability(self, i: Any, j: Any) -> FloatArray:
-        """Return Z_ij = P(y_i = y_j | x_i, x_j) for pairs of fitted samples.
-
-        Parameters
-        ----------
-        i, j : int or array-like of int
-            Samples, broadcast against each other.
-
-        Returns
-        -------
-        Z : ndarray
-            sum_a P(y_i = a | x_i) P(y_j = a | x_j) for each pair.
-        """
-        check_is_fitted(self)
-        i, j = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        n = len(self.membership_)
-        for name, index in (("i", i), ("j", j)):
-            if not np.issubdtype(index.dtype, np.integer):
-                raise TypeError(f"{name} must hold integers, got {index.dtype}.")
-            if index.size and (index.min() < -n or index.max() >= n):
-                raise IndexError(
-                    f"{name} must be from 0 to {n - 1}, the fitted samples."
-                )
-        return np.asarray((self.membership_[i] * self.membership_[j]).sum(axis=-1))
-
-    def block_diagonality(self) -> float:
-        """Return ||VV'||_[k] = k/n - ||V||_F^2: 0 exactly when V is orthogonal.
-
-        It is the sum of the k smallest eigenvalues of the Laplacian of VV', so it
-        measures how far VV' is from k blocks (for samples of equal weight).
-        """
-        check_is_fitted(self)
-        n, k = self.V_.shape
-        return float(max(0.0, k / n - (self.V_**2).sum()))
+    def _solve(
+        self, X: Any, S: Graph, wish: Wish
+    ) -> tuple[SolverResult, FloatArray, Omega]:
+        """Return the result kept, and the shares and the set it is for."""
+        results = self._descend(S, wish.omega, wish.links)
+        self.all_objectives_ = np.array([r.objective for r in results])
+        return self._choose(results), wish.shares, wish.omega
 
     # -- what a subclass adds -----------------------------------------------------
 
     @abstractmethod
-    def _descend(
-        self, S: Graph, mu: FloatArray, mass: FloatArray
-    ) -> list[SolverResult]:
+    def _descend(self, S: Graph, omega: Omega, links: Links) -> list[SolverResult]:
         """Return one result for each start."""
 
     def _choose(self, results: list[SolverResult]) -> SolverResult:
@@ -163,6 +166,7 @@ class DoublyStochasticClusterer(
 
     def _check_parameters(self) -> None:
         """Refuse what no fit can use."""
+        self._check_rounding()
         check_choice(self.algorithm, ALGORITHMS, "algorithm")
         if isinstance(self.start, str):
             check_choice(self.start, STARTS, "start")
@@ -171,31 +175,97 @@ class DoublyStochasticClusterer(
         check_count(self.max_iter, "max_iter")
         check_positive(self.tol, "tol")
 
+    def _check_rounding(self) -> None:
+        """Refuse an unknown rounding, and sizes that something else contradicts."""
+        if self.rounding is not None:
+            check_choice(self.rounding, ROUNDINGS, "rounding")
+        if self.cluster_sizes is None:
+            return
+        refuse_both(self.proportions, "proportions", "cluster_sizes")
+        if self.rounding == "argmax":
+            raise ValueError(
+                "cluster_sizes need exact rounding, got rounding='argmax'. Leave "
+                "rounding out, or pass proportions, which argmax meets nearly."
+            )
+
+    def _shares(
+        self, k: int, n: int, known: IntArray | None, p: FloatArray | None
+    ) -> tuple[FloatArray, float]:
+        """Return the shares asked for, as such or as sizes, and how firmly."""
+        if is_auto(self.proportions):
+            return check_proportions(roomy_shares(known, k, p), k), np.inf
+        if self.cluster_sizes is None:
+            prior, strength = split_proportions(self.proportions)
+            return check_proportions(prior, k), strength
+        sizes = check_sizes(self.cluster_sizes, k, n, name="cluster_sizes")
+        if sizes.min() == 0:
+            raise ValueError(
+                f"cluster_sizes must be positive, got 0 at position {sizes.argmin()}. "
+                "Lower n_clusters to leave out an empty cluster."
+            )
+        return check_proportions(sizes / n, k), np.inf
+
+    def _rounds_exactly(self) -> bool:
+        """Tell whether labels meet the shares, not only nearly."""
+        return self.rounding == "exact" or self.cluster_sizes is not None
+
+    def _check_algorithm(self, omega: Omega) -> None:
+        """Refuse what the paper's algorithm was not made for."""
+        if self.algorithm != "paper":
+            return
+        for needed, fine, got in (
+            ("equal weights", omega.equal, "a sample_weight that is not constant"),
+            ("no known labels", omega.known is None, "known_labels"),
+            ("exact proportions", omega.exact, f"a strength of {omega.strength:g}"),
+        ):
+            if not fine:
+                raise ValueError(
+                    f'algorithm="paper" needs {needed}, got {got}. Use '
+                    'algorithm="fast".'
+                )
+
     def _uses_path(self) -> bool:
         """Tell whether the starts are paths: not in the paper's algorithm."""
         path = isinstance(self.start, str) and self.start == "path"
         return path and self.algorithm == "fast"
 
-    def _starts(self, n: int, mu: FloatArray, mass: FloatArray) -> list[FloatArray]:
+    def _starts(self, omega: Omega) -> list[FloatArray]:
         """Return the V that the descents (or their paths) begin with."""
         if not isinstance(self.start, str):
-            return [given_start(self.start, n, mu)]
+            return [given_start(self.start, omega)]
         count = self.n_init
         if isinstance(count, str):
-            count = 1 if self._uses_path() else 10
+            # Which cluster gets which share depends on where a path begins.
+            paths = 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
+            count = paths if self._uses_path() else 10
         # A path without random_state is the same every time.
         fixed = self._uses_path() and self.random_state is None
         rng = check_random_state(0 if fixed else self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=count)
-        return [random_start(n, mu, mass, np.random.default_rng(s)) for s in seeds]
+        return [random_start(omega, np.random.default_rng(s)) for s in seeds]
 
     def _run_all(self, task: Any, starts: list[FloatArray]) -> list[SolverResult]:
         """Run a task for each start: one after the other, or side by side."""
         threads = count_threads(self.n_jobs)
         if len(starts) == 1 or threads == 1:
-            return [task(V, threads) for V in starts]
+            return list(self._one_by_one(task, starts, threads))
+
+        def alone(V: FloatArray) -> SolverResult:
+            result: SolverResult = task(V, 1)
+            callbacks.step(self, "start")
+            return result
+
         with ThreadPoolExecutor(min(threads, len(starts))) as pool:
-            return list(pool.map(lambda V: task(V, 1), starts))
+            return list(pool.map(alone, starts))
+
+    def _one_by_one(
+        self, task: Any, starts: list[FloatArray], threads: int
+    ) -> Iterator[SolverResult]:
+        """Yield results until there are no more starts, or a callback has enough."""
+        for V in starts:
+            yield task(V, threads)
+            if callbacks.step(self, "start"):
+                return
 
     def _keep_result(
         self,
@@ -203,15 +273,16 @@ class DoublyStochasticClusterer(
         X: Any,
         S: Graph,
         shares: FloatArray,
-        mass: FloatArray,
+        omega: Omega,
     ) -> Self:
         """Set the fitted attributes, clusters in canonical order."""
-        P = membership_from(result.V, np.sqrt(shares), mass)
-        # A sample without mass has no say in the numbering.
-        order = canonical_order(labels_from(P)[mass > 0], shares)
-        self.V_ = np.ascontiguousarray(result.V[:, order])
+        P = membership_from(result.V, omega.mu)
+        if not omega.exact:
+            shares = omega.weight @ P / len(P)
+        order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
+        self.V_ = np.ascontiguousarray(omega.weighted(result.V)[:, order])
+        self._norm2 = omega.norm2(result.V)
         self.membership_ = np.ascontiguousarray(P[:, order])
-        self.labels_ = labels_from(self.membership_)
         self.proportions_ = shares[order]
         self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
         self.objective_ = result.objective
@@ -220,6 +291,7 @@ class DoublyStochasticClusterer(
         self.converged_ = result.converged
         self.history_ = result.history
         self.affinity_matrix_ = S
+        self._weight = omega.weight
         self._extension = None if self._is_precomputed() else self._make_extension(X)
         if not result.converged:
             warnings.warn(
@@ -231,32 +303,57 @@ class DoublyStochasticClusterer(
             )
         return self
 
-    def _make_extension(self, X: Any) -> Extension:
-        """Return the weights from new samples, as the graph was built."""
-        graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-        return Extension(
-            X,
-            graph.n_neighbors,
-            metric=graph.metric,
-            scale_neighbor=graph.scale_neighbor,
+
+def numbered(
+    P: FloatArray, shares: FloatArray, omega: Omega, exact: bool
+) -> tuple[IntArray, IntArray]:
+    """Return the canonical order of the clusters, and labels numbered by it.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, k)
+        Memberships, clusters in any order.
+    shares : ndarray of shape (k,)
+        What exact labels are to meet, if ``omega`` keeps memberships to them too;
+        otherwise they meet the shares of P.
+    omega : Omega
+        Clusters of equal mu may change places, unless they have known samples. A
+        sample without weight has no say in the order.
+    exact : bool
+        Labels with n * shares samples a cluster, rounded to whole numbers, of the
+        largest total membership; otherwise the most probable cluster of each.
+
+    Returns
+    -------
+    order : ndarray of int, shape (k,)
+        Columns of P, in canonical order.
+    labels : ndarray of int, shape (n,)
+        Places in ``order``.
+    """
+    heavy, alike = omega.weight > 0, omega.open_clusters()
+    labels = labels_from(P)
+    order = canonical_order(labels[heavy], omega.mu, alike)
+    if not exact:
+        return order, np.argsort(order)[labels]
+    # If sizes cannot be equal, the clusters that come first have a sample more.
+    shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
+    sizes = whole_sizes(shares, len(P))
+    cost = -P[:, order]
+    if omega.known is not None:
+        _check_places(omega.known, sizes)
+        cost[omega.known >= 0] *= len(P)  # no gain of others is worth a known label
+    labels = assign_sizes(cost, sizes)
+    again = canonical_order(labels[heavy], omega.mu, alike)
+    return order[again], np.argsort(again)[labels]
+
+
+def _check_places(known: IntArray, sizes: IntArray) -> None:
+    """Refuse more known samples in a cluster than exact rounding gives it."""
+    taken = np.bincount(known[known >= 0], minlength=len(sizes))
+    worst = int((taken - sizes).argmax())
+    if taken[worst] > sizes[worst]:
+        raise ValueError(
+            f"known_labels put {taken[worst]} samples into cluster {worst}, which has "
+            f"{sizes[worst]} places by exact rounding. Give it a larger size or "
+            'proportion, or use rounding="argmax".'
         )
-
-    def _average(self, weights: Any) -> FloatArray:
-        """Return memberships averaged with given similarities as weights."""
-        # Probabilities need weights of one sign: dissimilar samples count for nothing.
-        W: Any = weights.astype(np.float64)
-        W = W.maximum(0).tocsr() if sparse.issparse(W) else np.maximum(W, 0)
-        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = np.asarray(W @ self.membership_)
-        lonely = total[:, 0] <= 0
-        P[lonely], total[lonely] = self.proportions_, 1.0
-        return np.asarray(P / total)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.membership_.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags

@@ -6,8 +6,9 @@ from lordclust._typing import FloatArray, Graph
 from lordclust.result import SolverResult
 from lordclust.solver import kernels, paper, problem
 from lordclust.solver.engine import Callback, Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
-from lordclust.solver.projection import project_omega
+from lordclust.solver.projection import project_newton
 
 
 def solve_blord(
@@ -31,11 +32,11 @@ def solve_blord(
 def blord_result(engine: Engine, S: Graph, ends: Spectrum, tau: float) -> SolverResult:
     """Return where the engine stands, the objective measured anew."""
     progress = engine.progress()
-    V = settled(engine)
+    V, gamma, q = settled(engine), ends.gamma(tau), engine.omega.weight
     return SolverResult(
         V,
-        problem.blord_objective(S, V, ends.gamma(tau)),
-        _residual(engine, V, problem.blord_gradient(S, V, ends.gamma(tau))),
+        problem.blord_objective(S, V, gamma, q) - engine.omega.penalty(V),
+        _residual(engine, V, problem.blord_gradient(S, V, gamma, q)),
         progress.n_iter,
         engine.converged,
         engine.history(),
@@ -51,8 +52,8 @@ def solve_lord(
     max_iter: int,
     callback: Callback | None = None,
 ) -> SolverResult:
-    """Solve LoRD from the engine's current V; S has entries that sum to 1."""
-    engine.aim(problem.lord_step(ends, engine.mass.max()))
+    """Solve LoRD from the engine's current V; the weighted sum of S is 1."""
+    engine.aim(problem.lord_step(ends, engine.omega.bound))
     engine.run(tol, max_iter, callback)
     return lord_result(engine, S)
 
@@ -60,36 +61,39 @@ def solve_lord(
 def lord_result(engine: Engine, S: Graph) -> SolverResult:
     """Return where an engine for LoRD stands, the objective measured anew."""
     progress = engine.progress()
-    V = settled(engine)
-    objective = problem.lord_objective(S, V)
+    V, q = settled(engine), engine.omega.weight
+    objective = problem.lord_objective(S, V, q)
     # The engine climbs h = <V, SV> - |V'V|^2/2; the model is |S|^2 - 2 h.
-    norm2 = objective + 2 * float((V * (S @ V)).sum()) - float(((V.T @ V) ** 2).sum())
+    QV = engine.omega.weighted(V)
+    norm2 = objective + 2 * float((QV * (S @ QV)).sum())
+    norm2 -= float(((QV.T @ V) ** 2).sum())
+    objective += 2 * engine.omega.penalty(V)
     history = norm2 - 2 * engine.history()
-    residual = _residual(engine, V, problem.lord_gradient(S, V) / 2)
+    residual = _residual(engine, V, problem.lord_gradient(S, V, q) / 2)
     return SolverResult(
         V, objective, residual, progress.n_iter, engine.converged, history
     )
 
 
 def _residual(engine: Engine, V: FloatArray, gradient: FloatArray) -> float:
-    """Return ||V - P(V - c gradient / 2)||_F / ||V||_F at the engine's step c.
+    """Return ||V - P(V - c gradient / 2)|| / ||V|| at the engine's step c.
 
     A descent that converged has just measured it at this V.
     """
     if engine.converged:
         return engine.progress().residual
-    step = float(engine.shared.memory[kernels.STEP])
+    omega, step = engine.omega, float(engine.shared.memory[kernels.STEP])
     U = V - step * gradient / 2
-    moved = project_omega(U, engine.shared.mu, sample_weight=engine.mass) - V
-    return float(np.linalg.norm(moved) / np.linalg.norm(V))
+    moved = project_newton(U, omega, ease=omega.ease(step))[0] - V
+    return float(np.sqrt(omega.norm2(moved) / omega.norm2(V)))
 
 
 def settled(engine: Engine) -> FloatArray:
     """Return V, feasible to rounding also when the descent was cut short."""
     V = engine.get()
-    if engine.converged:
+    if engine.converged or not engine.omega.exact:
         return V
-    return project_omega(V, engine.shared.mu, sample_weight=engine.mass)
+    return project_newton(V, engine.omega)[0]
 
 
 def paper_blord(
@@ -97,21 +101,20 @@ def paper_blord(
     V: FloatArray,
     ends: Spectrum,
     tau: float,
-    mu: FloatArray,
-    p: FloatArray,
+    omega: Omega,
     *,
     tol: float,
     max_iter: int,
 ) -> SolverResult:
-    """Solve B-LoRD by the paper's own algorithm."""
+    """Solve B-LoRD by the paper's own algorithm, for samples of equal weight."""
     gamma = ends.gamma(tau)
     result = paper.paper_descent(
         V,
         lambda V: -problem.blord_objective(S, V, gamma),
         lambda V: problem.blord_gradient(S, V, gamma),
         problem.blord_lipschitz(ends, gamma) or 1.0,
-        mu,
-        p,
+        omega.mu,
+        omega.mass,
         tol=tol,
         max_iter=max_iter,
     )
@@ -129,20 +132,19 @@ def paper_lord(
     S: Graph,
     V: FloatArray,
     ends: Spectrum,
-    mu: FloatArray,
-    p: FloatArray,
+    omega: Omega,
     *,
     tol: float,
     max_iter: int,
 ) -> SolverResult:
-    """Solve LoRD by the paper's own algorithm."""
+    """Solve LoRD by the paper's own algorithm, for samples of equal weight."""
     return paper.paper_descent(
         V,
         lambda V: problem.lord_objective(S, V),
         lambda V: problem.lord_gradient(S, V),
-        problem.lord_lipschitz(ends, p.max()),
-        mu,
-        p,
+        problem.lord_lipschitz(ends, omega.mass.max()),
+        omega.mu,
+        omega.mass,
         tol=tol,
         max_iter=max_iter,
     )

@@ -14,6 +14,7 @@ from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust.solver import kernels
 from lordclust.solver.kernels import Shared
 from lordclust.solver.lanes import LANES
+from lordclust.solver.omega import Omega
 
 #: Below this many rows renumbering costs more than it saves.
 RENUMBER_FROM = 5000
@@ -88,14 +89,15 @@ def _writeable(x: Any) -> FloatArray:
 class Engine:
     """Solve max <V, SV> + tilt |V|^2 - quartic |V'V|^2 / 2 over Omega(mu).
 
+    Row i of V counts by its weight q_i in each sum over rows: <V, SV> is
+    sum_ij q_i q_j S_ij <V_i, V_j>, |V|^2 is sum_i q_i |V_i|^2, V'V is V'QV.
+
     Parameters
     ----------
     S : ndarray or csr_array of shape (n, n)
         Symmetric similarity, already checked; None when only projections are wanted.
-    mu : ndarray of shape (k,)
-        Square roots of the proportions.
-    mass : ndarray of shape (n,)
-        P(x_i), what row i of V mu must be.
+    omega : Omega
+        The set: mu, the masses of the rows, and their weights.
     lord : bool
         LoRD (the quartic term) in place of B-LoRD.
     n_threads : int
@@ -105,14 +107,13 @@ class Engine:
     def __init__(
         self,
         S: Graph,
-        mu: FloatArray,
-        mass: FloatArray,
+        omega: Omega,
         *,
         lord: bool = False,
         n_threads: int = 1,
     ) -> None:
-        self.n, self.k = len(mass), len(mu)
-        self.mass = mass
+        self.n, self.k = omega.shape
+        self.omega, self.S = omega, S
         self.order = renumbering(S) if S is not None else None
         if self.order is not None:
             S = S[self.order][:, self.order]
@@ -120,41 +121,46 @@ class Engine:
         # The number of blocks depends on n alone, so sums do not depend on threads.
         n_blocks = min(64, max(1, self.n // 512))
         self.n_threads = min(n_threads, n_blocks) if self.n >= THREADS_FROM else 1
-        self.shared = self._allocate(S, mu, mass, n_tiles, n_blocks, lord)
+        self.shared = self._allocate(S, n_tiles, n_blocks, lord)
         self._seconds_per_step = 1e-3
 
-    def _allocate(
-        self,
-        S: Graph,
-        mu: FloatArray,
-        mass: FloatArray,
-        n_tiles: int,
-        n_blocks: int,
-        lord: bool,
-    ) -> Shared:
+    def _tiled(self, x: Any, n_tiles: int) -> Any:
+        """Return a number for each row in tiles of 16, zeros where rows are missing."""
+        x = x if self.order is None else x[self.order]
+        return to_tiles(x[:, None], n_tiles)[:, 0].copy()
+
+    def _known_tiles(self, n_tiles: int) -> Any:
+        """Return known labels in tiles, -1 for unknown; no tiles if none is known."""
+        if self.omega.known is None:
+            return np.zeros((0, LANES), np.int64)
+        # Missing rows become 0, so count from 1.
+        return self._tiled(self.omega.known + 1, n_tiles) - 1
+
+    def _allocate(self, S: Graph, n_tiles: int, n_blocks: int, lord: bool) -> Shared:
         """Make every array the kernels use."""
         n, k = self.n, self.k
         solves = S is not None
         if S is None:
             S = sp.csr_array((n, n))
-        tiled_mass = np.zeros(n_tiles * LANES)
-        tiled_mass[:n] = mass if self.order is None else mass[self.order]
+        mass = self._tiled(self.omega.mass, n_tiles)
         layers = 3 if solves else 1
         n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
-        memory = np.zeros(8)
+        memory = np.zeros(11)
         memory[kernels.QUARTIC] = float(lord)
         width = -(-k // kernels.PAD) * kernels.PAD
         return Shared(
             *_csr_parts(S),
-            mu=np.ascontiguousarray(mu, dtype=np.float64),
-            mass=tiled_mass.reshape(n_tiles, LANES),
+            mu=np.ascontiguousarray(self.omega.mu, dtype=np.float64),
+            mass=mass,
+            weight=self._tiled(self.omega.weight, n_tiles),
+            known=self._known_tiles(n_tiles),
             # The iterate, the one before it, and room for the next.
             V=np.zeros((layers, n_tiles, k, LANES)),
             SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
             U=np.zeros((n_tiles, k, LANES)),
             # Row multipliers; rows without mass stay at a b that keeps them empty.
-            b=np.where(tiled_mass > 0, 0.0, 1e300).reshape(n_tiles, LANES),
-            # V by rows, twice: one is read by the product while one is written.
+            b=np.where(mass > 0, 0.0, 1e300),
+            # Q V by rows, twice: one is read by the product while one is written.
             rows=np.zeros((2, n, width)),
             a=np.zeros(k),
             # Sums by block, twice: one is read while one is written.
@@ -169,9 +175,12 @@ class Engine:
 
     # -- projection ---------------------------------------------------------------
 
-    def project(self, U: FloatArray, start: FloatArray | None = None) -> FloatArray:
-        """Project U onto Omega(mu)."""
+    def project(
+        self, U: FloatArray, start: FloatArray | None = None, ease: float = 0.0
+    ) -> FloatArray:
+        """Project U onto Omega(mu), or near it with columns that give way."""
         s = self.shared
+        s.memory[kernels.EASE] = ease
         s.U[:] = to_tiles(U, len(s.U))
         s.b[s.mass > 0] = 0.0
         s.a[:] = 0.0 if start is None else start
@@ -182,15 +191,16 @@ class Engine:
     # -- descent ------------------------------------------------------------------
 
     def put(self, V: FloatArray) -> None:
-        """Take V as the current iterate."""
+        """Take V as the current iterate, rows of known clusters as they must be."""
         s, slots = self.shared, self.shared.slots
+        V = self.omega.with_known(V)
         if self.order is not None:
             V = V[self.order]
         slots[:] = 0
         slots[kernels.NOW], slots[kernels.BEFORE], slots[kernels.SPARE] = 0, 1, 2
         slots[kernels.SV_NOW], slots[kernels.SV_BEFORE] = 0, 1
         s.V[0] = s.V[1] = to_tiles(V, len(s.U))
-        s.rows[0, :, : self.k] = V
+        s.rows[0, :, : self.k] = from_tiles(s.V[0] * s.weight[:, None], self.n)
         s.b[s.mass > 0] = 0.0
         s.a[:] = 0.0
 
@@ -210,6 +220,11 @@ class Engine:
         if memory[kernels.STEP] > 0:
             self.shared.a[:] *= step / memory[kernels.STEP]
         memory[kernels.STEP], memory[kernels.TILT] = step, tilt
+        memory[kernels.PRICE] = self.omega.price
+        memory[kernels.EASE] = self.omega.ease(step)
+        memory[kernels.PENALTY] = 0.0
+        if not self.omega.exact:
+            memory[kernels.PENALTY] = self.omega.penalty(self.get())
         memory[kernels.MOMENTUM], memory[kernels.THETA] = 1.0, 0.0
         memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
         memory[kernels.OBJECTIVE] = -np.inf

@@ -42,13 +42,14 @@ Shared = namedtuple(
     "Shared",
     [
         "indptr", "indices", "data", "dense",
-        "mu", "mass", "V", "SV", "U", "b", "rows", "a",
+        "mu", "mass", "weight", "known", "V", "SV", "U", "b", "rows", "a",
         "parts", "edges", "sync", "memory", "slots", "history",
     ],
 )  # fmt: skip
 
 # Places in ``memory``: numbers that survive between calls.
 MOMENTUM, OBJECTIVE, SLACK, RESIDUAL, THETA, STEP, TILT, QUARTIC = range(8)
+PRICE, EASE, PENALTY = range(8, 11)
 # Places in ``slots``: which layer of V and SV is which, and counters.
 NOW, BEFORE, SPARE, SV_NOW, SV_BEFORE, ROWS_NOW = range(6)
 ITERATION, SV_KNOWN, STATUS, SWEEPS, VERIFY = range(6, 11)
@@ -134,6 +135,16 @@ def multiply_sparse(s, rows, first, product, out):
 
 
 @njit
+def hold_known(U, known):
+    """Leave a row whose cluster is known no other: minus infinity, as it were."""
+    for lane in range(LANES):
+        if known[lane] >= 0:
+            for j in range(U.shape[0]):
+                if j != known[lane]:
+                    U[j, lane] = -1e300
+
+
+@njit
 def restart_lost(U, a, mu, mass, b, slope):
     """Give lanes without a positive entry a b at or below their root."""
     for lane in range(LANES):
@@ -186,44 +197,48 @@ def root_tile(U, a, mu, mass, b, out, slope):
 
 
 @njit
-def add_tile(V, slope, mu, mass, b, part, active, mask, curved):
+def add_tile(V, slope, mu, mass, weight, b, part, active, mask, curved):
     """Add a tile's column sums, dual value and, if ``curved``, Hessian to ``part``.
 
-    H = sum_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)]. A row with one
-    positive entry adds nothing, so the cost falls as V hardens.
+    H = sum_i q_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)], q the weights. A
+    row with one positive entry adds nothing, so the cost falls as V hardens.
     """
     k = V.shape[0]
+    q = load(weight, 0)
     dual = load(b, 0) * load(mass, 0)
     count = same(0.0, dual)
     for j in range(k):
         v = load(V, j)
-        part[j] += sum_lanes(v)
+        part[j] += sum_lanes(v * q)
         dual = dual + v * v * 0.5
         count = count + where_positive(v, 1.0)
-    part[k + DUAL] += sum_lanes(dual)
+    part[k + DUAL] += sum_lanes(dual * q)
     several = where_positive(count - 1.5, 1.0)
     if not curved or not any_positive(several):
         return
-    share = several / larger(load(slope, 0), 1e-300)
+    share = several * q / larger(load(slope, 0), 1e-300)
     n_active = 0
     for j in range(k):
         member = where_positive(load(V, j), several)
         if any_positive(member):
             store(mask, n_active, member)
             active[n_active] = j
-            part[k + HESSIAN + j * k + j] += sum_lanes(member)
+            part[k + HESSIAN + j * k + j] += sum_lanes(member * q)
             n_active += 1
     for x in range(n_active):
         row = k + HESSIAN + active[x] * k
-        weight = load(mask, x) * share * mu[active[x]]
+        first = load(mask, x) * share * mu[active[x]]
         for y in range(x, n_active):
-            both = sum_lanes(weight * load(mask, y))
+            both = sum_lanes(first * load(mask, y))
             part[row + active[y]] -= both * mu[active[y]]
 
 
 @njit
 def gram_sweep(s, slots, blocks, parity, theta):
-    """Add V'V and W'W, W = V + theta (V - V_before), to the parts of ``blocks``."""
+    """Add V'QV and W'QW, W = V + theta (V - V_before), to the parts of ``blocks``.
+
+    Q holds the weights.
+    """
     k = s.mu.shape[0]
     W = np.empty((k, LANES), s.rows.dtype)
     for block in range(blocks[0], blocks[1]):
@@ -232,13 +247,15 @@ def gram_sweep(s, slots, blocks, parity, theta):
         at = k + HESSIAN + k * k
         for tile in range(s.edges[block], s.edges[block + 1]):
             V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
+            q = load(s.weight[tile], 0)
             for i in range(k):
                 v = load(V, i)
-                store(W, i, v + (v - load(V_before, i)) * theta)
+                w = v + (v - load(V_before, i)) * theta
+                store(W, i, w)
+                v, w = v * q, w * q
                 for j in range(i + 1):
                     part[at + i * k + j] += sum_lanes(v * load(V, j))
-                    w = load(W, i) * load(W, j)
-                    part[at + k * k + i * k + j] += sum_lanes(w)
+                    part[at + k * k + i * k + j] += sum_lanes(w * load(W, j))
 
 
 @njit
@@ -247,7 +264,7 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
 
     W = V + theta (V - V_before), and S W follows from S V and S V_before because the
     product is linear. The step is U = W + c (S W + tilt W - W gram): tilt is gamma
-    of B-LoRD, gram is W'W of LoRD (or empty).
+    of B-LoRD, gram is W'QW of LoRD (or empty). SV stands for S Q V: ``rows`` hold Q V.
     """
     V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
     SV, SV_before = s.SV[slots[SV_NOW], tile], s.SV[slots[SV_BEFORE], tile]
@@ -271,8 +288,9 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
         sw = sv + (sv - load(SV_before, j)) * theta
         store(U, j, w * keep + sw * step)
         store(W, j, w)
-    part[k + QUAD] += sum_lanes(quad)
-    part[k + NORM2] += sum_lanes(norm2)
+    q = load(s.weight[tile], 0)
+    part[k + QUAD] += sum_lanes(quad * q)
+    part[k + NORM2] += sum_lanes(norm2 * q)
     for j in range(gram.shape[0]):
         total = load(U, j)
         for i in range(k):
@@ -281,14 +299,14 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
 
 
 @njit
-def distance_tile(V, V_before, V_next, theta):
-    """Return |V_next - W|^2 for W = V + theta (V - V_before)."""
+def distance_tile(V, V_before, V_next, weight, theta):
+    """Return the weighted |V_next - W|^2 for W = V + theta (V - V_before)."""
     total = same(0.0, load(V, 0))
     for j in range(V.shape[0]):
         v = load(V, j)
         d = load(V_next, j) - v - (v - load(V_before, j)) * theta
         total = total + d * d
-    return sum_lanes(total)
+    return sum_lanes(total * load(weight, 0))
 
 
 @njit
@@ -307,15 +325,18 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, c
         for tile in range(s.edges[block], s.edges[block + 1]):
             if gradient:
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
+            if s.known.shape[0] > 0:
+                hold_known(s.U[tile], s.known[tile])
             V, mass, b = s.V[slots[SPARE], tile], s.mass[tile], s.b[tile]
+            q = s.weight[tile]
             root_tile(s.U[tile], a, s.mu, mass, b, V, slope)
-            add_tile(V, slope, s.mu, mass, b, part, active, mask, curved)
+            add_tile(V, slope, s.mu, mass, q, b, part, active, mask, curved)
             for j in range(k):
                 for lane in range(min(LANES, n - tile * LANES)):
-                    rows_next[tile * LANES + lane, j] = V[j, lane]
+                    rows_next[tile * LANES + lane, j] = V[j, lane] * q[lane]
             if measure:
                 part[k + MOVED] += distance_tile(
-                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], V, theta
+                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], V, q, theta
                 )
 
 
@@ -326,6 +347,19 @@ def add_blocks(parts, out):
     for block in range(1, parts.shape[0]):
         for x in range(out.shape[0]):
             out[x] += parts[block, x]
+
+
+@njit
+def close_sums(total, mu, a, ease):
+    """Turn the column sums in ``total`` into F, and complete the dual value.
+
+    F = V'1 - mu - ease a, where ease = 0 keeps the columns to mu, and more lets them
+    give way at a price: the dual value is |V|^2/2 + b.mass + a.mu + ease |a|^2/2.
+    """
+    k = mu.shape[0]
+    for j in range(k):
+        total[j] -= mu[j] + ease * a[j]
+        total[k + DUAL] += a[j] * (mu[j] + 0.5 * ease * a[j])
 
 
 @njit
@@ -343,11 +377,11 @@ def factorise(total, k, damping, factor):
 
 
 @njit
-def newton_direction(total, mu, factor, d):
+def newton_direction(total, factor, d):
     """Solve (H + damping I) d = F with the Cholesky factor."""
-    k = mu.shape[0]
+    k = d.shape[0]
     for i in range(k):
-        x = total[i] - mu[i]
+        x = total[i]
         for m in range(i):
             x -= factor[i, m] * d[m]
         d[i] = x / factor[i, i]
@@ -363,7 +397,7 @@ def marginal_error(total, mu):
     """Return max_j |F_j| / mu_j."""
     worst = 0.0
     for j in range(mu.shape[0]):
-        worst = max(worst, abs(total[j] - mu[j]) / mu[j])
+        worst = max(worst, abs(total[j]) / mu[j])
     return worst
 
 
@@ -374,7 +408,7 @@ def finish_projection(
     """Newton steps on the column multipliers until the marginals agree to ``tol``.
 
     Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
-    the final ``a``. The dual |V|^2/2 + a.mu + b.mass is made smaller by every step.
+    the final ``a``, with F in ``total``. The dual is made smaller by every step.
     Where H is costly it is kept while the error falls tenfold in a step. Returns the
     parity of the next sweep.
     """
@@ -382,6 +416,8 @@ def finish_projection(
     d, trial = np.empty(k), np.empty(k)
     factor = np.empty((k, k))
     no_gram = np.empty((0, 0))
+    ease = memory[EASE]
+    close_sums(total, s.mu, a, ease)
     error = marginal_error(total, s.mu)
     scale = s.rows.shape[1] / k
     trace = 0.0
@@ -394,12 +430,12 @@ def finish_projection(
             break
         before = error
         if fresh:
-            factorise(total, k, scale * (1e-12 + 0.01 * min(1.0, error)), factor)
-        newton_direction(total, s.mu, factor, d)
+            damping = scale * (1e-12 + 0.01 * min(1.0, error))
+            factorise(total, k, damping + ease, factor)
+        newton_direction(total, factor, d)
         slope, value = 0.0, total[k + DUAL]
         for j in range(k):
-            slope += d[j] * (total[j] - s.mu[j])
-            value += a[j] * s.mu[j]
+            slope += d[j] * total[j]
         length = 1.0
         for _ in range(40):
             for j in range(k):
@@ -412,12 +448,10 @@ def finish_projection(
             add_blocks(s.parts[parity], total)
             parity = 1 - parity
             slots[SWEEPS] += 1
+            close_sums(total, s.mu, trial, ease)
             error = marginal_error(total, s.mu)
-            dual = total[k + DUAL]
-            for j in range(k):
-                dual += trial[j] * s.mu[j]
             enough = value - 1e-4 * length * slope + 1e-13 * abs(value)
-            if error <= tol or dual <= enough:
+            if error <= tol or total[k + DUAL] <= enough:
                 break
             length *= 0.5
         copy_to(a, trial)
@@ -429,7 +463,10 @@ def finish_projection(
 
 @njit
 def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
-    """Put q W'W into ``gram``; return the next parity and q |V'V|^2 / 2."""
+    """Put W'QW (times quartic) into ``gram``; return the next parity and the quartic.
+
+    The quartic term is |V'QV|^2 / 2, times the number of that name.
+    """
     k = s.mu.shape[0]
     gram_sweep(s, slots, blocks, parity, theta)
     barrier(s.sync, n_threads)
@@ -448,12 +485,14 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
 def advance(s, tid, n_threads, max_steps, max_iter, tol):
     """Run up to ``max_steps`` iterations of accelerated projected gradient ascent.
 
-    The objective is <V, S V> + tilt |V|^2 - quartic |V'V|^2 / 2: B-LoRD with
-    tilt = gamma, LoRD (up to constants) with quartic = 1. An iteration is one product
+    The objective is <V, S V> + tilt |V|^2 - quartic |V'V|^2 / 2, where row i counts
+    by its weight q_i in every sum over rows: B-LoRD with tilt = gamma, LoRD (up to
+    constants) with quartic = 1. An iteration is one product
     S V fused with the gradient step and the row roots, then Newton steps for the
     columns. When the objective gets worse, the momentum is dropped and the last good
     V taken up again. ``SLACK`` corrects the objective for the small marginal error of
-    the last projection, by the price 2 a / c of each column.
+    the last projection, by the price 2 a / c of each column; columns that may give
+    way have no such error, but ``PENALTY``, PRICE |V'1 - mu|^2, to take off.
     """
     k = s.mu.shape[0]
     n_blocks = s.edges.shape[0] - 1
@@ -487,6 +526,7 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
         slots[SWEEPS] += 1
         norm2 = total[k + NORM2]
         objective = total[k + QUAD] + memory[TILT] * norm2 - quartic
+        objective -= memory[PENALTY]
         if fresh:
             if tid == 0:
                 s.history[slots[ITERATION]] = objective
@@ -520,10 +560,13 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
         slots[SV_KNOWN] = 0
         slots[ITERATION] += 1
         memory[THETA], memory[MOMENTUM] = theta, grown
-        memory[SLACK] = 0.0
+        memory[SLACK], memory[PENALTY] = 0.0, 0.0
         for j in range(k):
-            price = 2.0 * a[j] / memory[STEP]
-            memory[SLACK] += price * (total[j] - s.mu[j])
+            if memory[EASE] > 0.0:
+                off = total[j] + memory[EASE] * a[j]
+                memory[PENALTY] += memory[PRICE] * off * off
+            else:
+                memory[SLACK] += 2.0 * a[j] / memory[STEP] * total[j]
     barrier(s.sync, n_threads)
     if tid == 0:
         copy_to(s.a, a)

@@ -15,18 +15,22 @@ from sklearn.utils import check_random_state
 from lordclust._typing import FloatArray, Graph
 from lordclust._validation import (
     check_choice,
+    check_known_labels,
     check_n_clusters,
     check_proportions,
+    check_room,
     check_similarity,
     check_weights,
+    split_proportions,
 )
 from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import kernels, problem
 from lordclust.solver.descent import settled
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
-from lordclust.solver.start import given_start, random_start
+from lordclust.solver.start import given_start, random_start, spectral_start
 from lordclust.threads import count_threads
 
 #: Steps in tau: the first and smallest, the largest, and by how much they grow.
@@ -52,31 +56,42 @@ def adaptive_taus(engine: Engine, last: float) -> Iterator[float]:
         yield tau
         if tau >= last:
             return
-        V = engine.shared.V[engine.shared.slots[kernels.NOW]]
+        V = _root_weighted(engine)
         if before is not None:
             change = np.linalg.norm(V - before) / np.linalg.norm(V)
             if change < SMALL_CHANGE:
                 step = min(step * GROWTH, LARGEST_STEP)
             elif change > LARGE_CHANGE:
                 step = max(step / 2, SMALLEST_STEP)
-        before = V.copy()
+        before = V
         # No last step shorter than half a step.
         tau = last if last - tau < 1.5 * step else tau + step
+
+
+def _root_weighted(engine: Engine) -> FloatArray:
+    """Return V in tiles, its rows times the roots of their weights."""
+    s = engine.shared
+    return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
 
 
 def _leave_saddle(engine: Engine) -> None:
     """Mix some of a random point into a V that has collapsed to 1 mu'/n.
 
     Below the first split that point is the optimum, above it a saddle that a tight
-    tolerance would never leave. Mixtures of feasible points are feasible.
+    tolerance would never leave. Where clusters have known samples, the others alone
+    can collapse. Mixtures of feasible points are feasible.
     """
-    V = engine.shared.V[engine.shared.slots[kernels.NOW]]
-    trivial = np.outer(engine.mass, engine.shared.mu)
-    floor = float((trivial**2).sum())
-    if float((V**2).sum()) - floor < 1e-12 * floor:
-        mu, mass = engine.shared.mu, engine.mass
-        point = random_start(engine.n, mu, mass, np.random.default_rng(0))
-        engine.put(0.99 * trivial + 0.01 * point)
+    omega, V = engine.omega, engine.get()
+    alike = omega.open_clusters()
+    apart = np.setdiff1d(np.arange(engine.k), alike)
+    if len(alike) < 2:
+        return
+    level, mu = V.copy(), omega.mu
+    rest = (omega.mass - V[:, apart] @ mu[apart]) / (1 - (mu[apart] ** 2).sum())
+    level[:, alike] = np.outer(rest, mu[alike])
+    if omega.norm2(V - level) < 1e-12 * omega.norm2(level):
+        point = random_start(omega, np.random.default_rng(0))
+        engine.put(0.99 * level + 0.01 * point)
 
 
 def _solve(
@@ -88,33 +103,44 @@ def _solve(
 
 
 def _race(engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int) -> int:
-    """Let coarse paths from other starts compete at tau, and go on with the best.
+    """Let other ways to tau compete with the path, and go on with the best.
 
     Where two branches cross, a path stays on the one it is on. Coarse steps and a
-    loose tolerance, not other seeds alone, lead to other branches.
+    loose tolerance, not other seeds alone, lead to other branches; so do the clusters
+    of the graph's leading eigenvectors.
     """
     best, own = engine.progress().objective, engine.get()
     n_iter, champion = 0, None
-    for seed in range(SCOUTS):
-        rng = np.random.default_rng(seed)
-        engine.put(random_start(engine.n, engine.shared.mu, engine.mass, rng))
-        stops = np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP)
-        for stop in [*stops, tau]:
+    for start, stops in _scouts(engine, tau):
+        engine.put(start)
+        for stop in stops:
             n_iter += _solve(engine, ends, stop, SCOUT_TOL, max_iter)
         if engine.progress().objective > best + 1e-6 * abs(best):
             best, champion = engine.progress().objective, engine.get()
-    engine.put(own if champion is None else _aligned(champion, own, engine.shared.mu))
+    engine.put(own if champion is None else _aligned(champion, own, engine.omega))
     return n_iter + _solve(engine, ends, tau, tol, max_iter)
 
 
-def _aligned(V: FloatArray, reference: FloatArray, mu: FloatArray) -> FloatArray:
+def _scouts(engine: Engine, tau: float) -> Iterator[tuple[FloatArray, list[float]]]:
+    """Yield where other ways to tau begin, and their stops."""
+    coarse = np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP)
+    for seed in range(SCOUTS):
+        rng = np.random.default_rng(seed)
+        yield random_start(engine.omega, rng), [*coarse, tau]
+    if engine.omega.known is None:
+        yield spectral_start(engine.S, engine.omega), [tau]
+
+
+def _aligned(V: FloatArray, reference: FloatArray, omega: Omega) -> FloatArray:
     """Return V with its columns in the order that fits the reference best.
 
-    Only columns of equal share may change places.
+    Only columns of equal share may change places, and none with known samples.
     """
-    overlap = reference.T @ V
-    overlap[mu[:, None] != mu] = -1.0
-    _, columns = linear_sum_assignment(-overlap)
+    open_ = np.isin(np.arange(len(omega.mu)), omega.open_clusters())
+    alike = (omega.mu[:, None] == omega.mu) & open_[:, None] & open_
+    np.fill_diagonal(alike, True)
+    overlap = omega.weighted(reference).T @ V
+    _, columns = linear_sum_assignment(np.where(alike, -overlap, np.inf))
     return V[:, columns]
 
 
@@ -153,7 +179,7 @@ def walk_lord(engine: Engine, ends: Spectrum, *, tol: float, max_iter: int) -> N
     """
     for part in np.linspace(0, 1, LORD_STEPS + 1)[1:]:
         tilt = -ends.high * (1 - part)
-        engine.aim(problem.lord_step(ends, engine.mass.max(), tilt), tilt)
+        engine.aim(problem.lord_step(ends, engine.omega.bound, tilt), tilt)
         engine.run(tol, max_iter)
 
 
@@ -179,6 +205,7 @@ def tau_path(
     taus: Any = None,
     proportions: Any = None,
     sample_weight: Any = None,
+    known_labels: Any = None,
     start: Any = "random",
     keep: Any = None,
     tol: float = 1e-4,
@@ -201,10 +228,14 @@ def tau_path(
     taus : array-like, optional
         Increasing grid in [0, 1]. By default adaptive: it starts where the first
         cluster splits off and takes small steps where V changes much.
-    proportions : array-like of shape (n_clusters,), optional
-        Shares of the clusters, summing to 1; equal by default.
+    proportions : array-like of shape (n_clusters,) or (prior, strength), optional
+        Shares of the clusters, summing to 1; equal by default. With a strength they
+        may give way, as in :class:`lordclust.BLoRD`.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
+    known_labels : array-like of int, shape (n,), optional
+        Clusters of samples, -1 where unknown, as in ``fit`` of
+        :class:`lordclust.BLoRD`.
     start : "random" or array of shape (n, n_clusters)
         V for the first tau. On the path the result hardly depends on it.
     keep : "all" or array-like of taus, optional
@@ -234,20 +265,23 @@ def tau_path(
     S = check_similarity(S)
     n = S.shape[0]
     k = check_n_clusters(n_clusters, n)
-    shares = check_proportions(proportions, k)
-    p = check_weights(sample_weight, n)
-    mass = np.full(n, 1 / n) if p is None else p
-    mu = np.sqrt(shares)
-    engine = Engine(S, mu, mass, n_threads=count_threads(n_jobs))
+    prior, strength = split_proportions(proportions)
+    shares = check_proportions(prior, k)
+    p, known = check_weights(sample_weight, n), check_known_labels(known_labels, n, k)
+    omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
+    if omega.exact:
+        check_room(known, shares, omega.weight / n)
+    ends = problem.spectrum(S, omega.weight)
+    omega = omega.beside(ends.width)
+    engine = Engine(S, omega, n_threads=count_threads(n_jobs))
     if isinstance(start, str):
         check_choice(start, ("random",), "start")
         seeds = check_random_state(0 if random_state is None else random_state)
         rng = np.random.default_rng(seeds.randint(np.iinfo(np.int32).max))
-        engine.put(random_start(n, mu, mass, rng))
+        engine.put(random_start(omega, rng))
     else:
-        engine.put(given_start(start, n, mu))
-    ends = problem.spectrum(S)
-    rows = _Rows(engine, S, ends, mu, mass, keep)
+        engine.put(given_start(start, omega))
+    rows = _Rows(engine, S, ends, keep)
     grid = _check_taus(taus)
     for tau, residual, n_iter, converged in walk(
         engine, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback
@@ -264,12 +298,9 @@ class _Rows:
         engine: Engine,
         S: Graph,
         ends: Spectrum,
-        mu: FloatArray,
-        mass: FloatArray,
         keep: Any,
     ) -> None:
         self.engine, self.S, self.ends = engine, S, ends
-        self.mu, self.mass = mu, mass
         self.every = isinstance(keep, str)
         if self.every:
             check_choice(keep, ("all",), "keep")
@@ -279,10 +310,12 @@ class _Rows:
 
     def add(self, tau: float, residual: float, n_iter: int, converged: bool) -> None:
         """Take down where the engine stands."""
-        V = settled(self.engine)
-        P = membership_from(V, self.mu, self.mass)
-        objective = problem.blord_objective(self.S, V, self.ends.gamma(tau))
-        blocks = len(self.mu) / len(V) - float((V**2).sum())
+        V, omega = settled(self.engine), self.engine.omega
+        P = membership_from(V, omega.mu)
+        gamma = self.ends.gamma(tau)
+        objective = problem.blord_objective(self.S, V, gamma, omega.weight)
+        objective -= omega.penalty(V)
+        blocks = len(omega.mu) / len(V) - omega.norm2(V)
         row = (tau, objective, P.argmax(axis=1), n_iter, residual, converged, blocks)
         self.rows.append(row)
         self.kept[tau] = self.last = P
@@ -302,7 +335,9 @@ class _Rows:
         tau, objective, labels, n_iter, residual, converged, blocks = (
             np.array(column) for column in zip(*self.rows, strict=True)
         )
-        order = canonical_order(labels_from(self.last)[self.mass > 0], shares)
+        omega = self.engine.omega
+        heavy = labels_from(self.last)[omega.weight > 0]
+        order = canonical_order(heavy, shares, omega.open_clusters())
         rank = np.argsort(order)
         return TauPath(
             taus=tau,

@@ -29,12 +29,29 @@ class Spectrum(NamedTuple):
         return -self.high + tau * (self.high - self.low)
 
 
-def spectrum(S: Graph) -> Spectrum:
-    """Return the smallest and the largest eigenvalue of S, to about 1e-3.
+def balanced(S: Graph, weight: FloatArray | None) -> Graph:
+    """Return Q^1/2 S Q^1/2 without the rows of weight 0, Q = diag(weight).
+
+    In V with rows times sqrt(q_i) the weighted problem is the plain one for this S.
+    """
+    if weight is None or np.all(weight == 1):
+        return S
+    kept = np.flatnonzero(weight)
+    root = np.sqrt(weight[kept])
+    S = S[kept][:, kept]
+    if not sp.issparse(S):
+        return np.asarray(root[:, None] * S * root)
+    Q = sp.diags_array(root)
+    return sp.csr_array(Q @ S @ Q)
+
+
+def spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
+    """Return the ends of the spectrum of S, or of Q^1/2 S Q^1/2, to about 1e-3.
 
     One Lanczos run from a fixed vector gives both. Where it fails, Gershgorin's
     discs bound them.
     """
+    S = balanced(S, weight)
     n = S.shape[0]
     if n <= DENSE_EIGEN:
         values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
@@ -57,19 +74,28 @@ def _gershgorin(S: Graph) -> Spectrum:
     return Spectrum(float((centre - radius).min()), float((centre + radius).max()))
 
 
-def lord_objective(S: Graph, V: FloatArray) -> float:
-    """Return ||S - VV'||_F^2 without forming VV'.
+def _times(weight: FloatArray | None, V: FloatArray) -> FloatArray:
+    """Return QV: each row times its weight."""
+    return V if weight is None else np.asarray(weight[:, None] * V)
 
-    ||S||_F^2 - 2 Tr(V'SV) + ||V'V||_F^2.
+
+def lord_objective(S: Graph, V: FloatArray, weight: FloatArray | None = None) -> float:
+    """Return sum_ij q_i q_j (S - VV')_ij^2 without forming VV'.
+
+    ||S||^2 - 2 Tr(V'SV) + ||V'V||^2, all of them weighted sums.
     """
-    norm2 = float((S.data**2).sum() if sp.issparse(S) else (S**2).sum())
-    quad = float((V * (S @ V)).sum())
-    return norm2 - 2 * quad + float(((V.T @ V) ** 2).sum())
+    A, QV = balanced(S, weight), _times(weight, V)
+    norm2 = float((A.data**2).sum() if sp.issparse(A) else (A**2).sum())
+    quad = float((QV * (S @ QV)).sum())
+    return norm2 - 2 * quad + float(((QV.T @ V) ** 2).sum())
 
 
-def lord_gradient(S: Graph, V: FloatArray) -> FloatArray:
-    """Return 4 (VV' - S) V, the gradient of :func:`lord_objective`."""
-    return np.asarray(4 * (V @ (V.T @ V) - S @ V))
+def lord_gradient(
+    S: Graph, V: FloatArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """Return 4 (VV' - S) QV, the gradient of :func:`lord_objective` in the metric Q."""
+    QV = _times(weight, V)
+    return np.asarray(4 * (V @ (V.T @ QV) - S @ QV))
 
 
 def lord_lipschitz(ends: Spectrum, mass: float) -> float:
@@ -77,14 +103,22 @@ def lord_lipschitz(ends: Spectrum, mass: float) -> float:
     return 4 * (3 * mass + max(abs(ends.low), abs(ends.high)))
 
 
-def blord_objective(S: Graph, V: FloatArray, gamma: float) -> float:
-    """Return Tr(V'SV) + gamma ||V||_F^2, to be maximised."""
-    return float((V * (S @ V)).sum() + gamma * (V**2).sum())
+def blord_objective(
+    S: Graph, V: FloatArray, gamma: float, weight: FloatArray | None = None
+) -> float:
+    """Return Tr(V'QSQV) + gamma Tr(V'QV), to be maximised."""
+    QV = _times(weight, V)
+    return float((QV * (S @ QV)).sum() + gamma * (QV * V).sum())
 
 
-def blord_gradient(S: Graph, V: FloatArray, gamma: float) -> FloatArray:
-    """Return -2 (SV + gamma V), the gradient of minus :func:`blord_objective`."""
-    return np.asarray(-2 * (S @ V + gamma * V))
+def blord_gradient(
+    S: Graph, V: FloatArray, gamma: float, weight: FloatArray | None = None
+) -> FloatArray:
+    """Return -2 (SQV + gamma V): minus the gradient of the objective, in the metric Q.
+
+    What is left of the Euclidean gradient when row i is divided by its weight.
+    """
+    return np.asarray(-2 * (S @ _times(weight, V) + gamma * V))
 
 
 def blord_lipschitz(ends: Spectrum, gamma: float) -> float:
@@ -104,9 +138,12 @@ def blord_step(ends: Spectrum, tau: float) -> float:
     return 1 / (ends.width * max(1 - tau, 0.2))
 
 
-def lord_step(ends: Spectrum, mass: float, tilt: float = 0.0) -> float:
-    """Return the step c of U = V + c (SV + tilt V - V V'V), from the same bound."""
-    return 1 / (3 * mass + max(0.0, -ends.low - tilt))
+def lord_step(ends: Spectrum, bound: float, tilt: float = 0.0) -> float:
+    """Return the step c of U = V + c (SV + tilt V - V V'V), from the same bound.
+
+    ``bound`` is one of the largest eigenvalue of VV', 1/n on Omega(mu).
+    """
+    return 1 / (3 * bound + max(0.0, -ends.low - tilt))
 
 
 def tau_from_n(S: Graph, n_clusters: int) -> float:
@@ -143,9 +180,5 @@ def tau_from_blocks(S: Graph, n_clusters: int) -> float:
     return float(min(0.34 * math.exp(min(50 * b, 700) - 0.03 * math.log(n)), 1.0))
 
 
-#: The rules ``tau="name"`` stands for; ``"auto"`` is the end of the path.
-TAU_RULES: dict[str, Any] = {
-    "n": tau_from_n,
-    "blocks": tau_from_blocks,
-    "auto": lambda S, n_clusters: 1.0,
-}
+#: The paper's rules, which ``tau="name"`` stands for.
+TAU_RULES: dict[str, Any] = {"n": tau_from_n, "blocks": tau_from_blocks}

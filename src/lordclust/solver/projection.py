@@ -7,6 +7,7 @@ import numpy as np
 from lordclust._typing import FloatArray
 from lordclust._validation import check_weights, unknown_name
 from lordclust.result import Projection
+from lordclust.solver.omega import Omega
 
 #: Passes after which a given start was too far off to be of use.
 FAR_START = 40
@@ -43,9 +44,10 @@ def _check_U(U: Any, mu: FloatArray) -> FloatArray:
     return np.asarray(U)
 
 
-def feasibility_error(V: FloatArray, mu: FloatArray, p: FloatArray) -> float:
+def feasibility_error(V: FloatArray, omega: Omega) -> float:
     """Return the largest relative error of a row or column sum of V."""
-    columns = np.abs(V.sum(axis=0) - mu) / mu
+    mu, p = omega.mu, omega.mass
+    columns = np.abs(omega.weighted(V).sum(axis=0) - mu) / mu
     rows = np.abs(V @ mu - p)[p > 0] / p[p > 0]
     return float(max(columns.max(), rows.max(initial=0.0), -min(V.min(), 0.0)))
 
@@ -128,41 +130,48 @@ def project(
     p = check_weights(sample_weight, len(U))
     if p is None:
         p = np.full(len(U), 1 / len(U))
-    V, multipliers, n_iter = METHODS[method](U, mu, p, tol, start, max_iter)
-    return Projection(V, multipliers, feasibility_error(V, mu, p), n_iter)
+    # Frobenius's norm counts every row alike, however light it is.
+    omega = Omega(mu, p, np.ones(len(U)))
+    V, multipliers, n_iter = METHODS[method](U, omega, tol, start, max_iter)
+    return Projection(V, multipliers, feasibility_error(V, omega), n_iter)
 
 
-def _newton(
-    U: FloatArray, mu: FloatArray, p: FloatArray, tol: Any, start: Any, max_iter: int
+def project_newton(
+    U: FloatArray, omega: Omega, start: Any = None, *, ease: float = 0.0
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Project by semismooth Newton."""
+    """Project by semismooth Newton, in the norm |V|^2 = sum_i weight_i |V_i|^2.
+
+    With ease > 0 the columns give way:
+    min |V - U|^2 / 2 + |sum_i weight_i V_i - mu|^2 / (2 ease) over the rows.
+    """
     from lordclust.solver import kernels
     from lordclust.solver.engine import Engine
 
-    engine = Engine(None, mu, p)
+    mu, engine = omega.mu, Engine(None, omega)
     # U + 1 a' + b mu' has the same projection: take the common part out, so that
-    # large entries leave as many digits as possible.
-    shift = U.mean(axis=0)
+    # large entries leave as many digits as possible. Columns that give way see a.
+    shift = U.mean(axis=0) if ease == 0 else np.zeros(len(mu))
     centred = U - shift
     centred -= np.outer(centred @ mu, mu)
     V, n_iter = centred, 0
     if start is not None:
-        V = engine.project(centred, np.asarray(start, dtype=np.float64) - shift)
+        start = np.asarray(start, dtype=np.float64) - shift
+        V = engine.project(centred, start, ease)
         n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
     if start is None or n_iter > FAR_START:
-        V, more = _grow(engine, centred, p)
+        V, more = _grow(engine, centred, ease)
         n_iter += more
     multipliers = engine.shared.a + shift
     for _ in range(20):
         # Digits are lost against large entries of U. V itself is of natural size:
         # projecting it moves it by no more than it is off.
-        if feasibility_error(V, mu, p) <= 1e-13:
+        if ease > 0 or feasibility_error(V, omega) <= 1e-13:
             break
         V = engine.project(V)
     return V, multipliers, n_iter
 
 
-def _grow(engine: Any, U: FloatArray, p: FloatArray) -> tuple[FloatArray, int]:
+def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
     """Project t U for t up to 1, each from the multipliers of the one before.
 
     The multipliers are of the size of U, which Newton steps on a nearly hard V would
@@ -171,10 +180,10 @@ def _grow(engine: Any, U: FloatArray, p: FloatArray) -> tuple[FloatArray, int]:
     from lordclust.solver import kernels
 
     top = float(np.abs(U).max())
-    t = min(1.0, float(p.max()) / top) if top > 0 else 1.0
+    t = min(1.0, float(engine.omega.mass.max()) / top) if top > 0 else 1.0
     multipliers, passes = np.zeros(U.shape[1]), 0
     while True:
-        V = engine.project(t * U, multipliers)
+        V = engine.project(t * U, multipliers, ease)
         passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
         if t >= 1:
             return V, passes
@@ -183,12 +192,20 @@ def _grow(engine: Any, U: FloatArray, p: FloatArray) -> tuple[FloatArray, int]:
         t = grown
 
 
+def _newton(
+    U: FloatArray, omega: Omega, tol: Any, start: Any, max_iter: int
+) -> tuple[FloatArray, FloatArray, int]:
+    """Project by semismooth Newton, which needs neither tolerance nor limit."""
+    return project_newton(U, omega, start)
+
+
 def _dykstra(
-    U: FloatArray, mu: FloatArray, p: FloatArray, tol: Any, start: Any, max_iter: int
+    U: FloatArray, omega: Omega, tol: Any, start: Any, max_iter: int
 ) -> tuple[FloatArray, FloatArray, int]:
     """Project by Dykstra's method with constant over-relaxation."""
     from lordclust.solver.paper import dykstra
 
+    mu, p = omega.mu, omega.mass
     V, n_iter = dykstra(
         U, mu, p, tol=1e-10 if tol is None else tol, max_iter=max_iter, beta=1.5
     )

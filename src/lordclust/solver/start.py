@@ -3,10 +3,14 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from lordclust._typing import FloatArray
+from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust._validation import check_weights
+from lordclust.rounding import kmeans_labels
+from lordclust.solver.omega import Omega
 from lordclust.solver.projection import check_mu
+from lordclust.spectral import njw_embedding
 
 
 def sinkhorn_start(
@@ -32,7 +36,7 @@ def sinkhorn_start(
         Weights in place of 1/n.
     tol : float
         Relative error of the column sums to stop at; the paper's absolute 1e-16
-        cannot be met in double precision.
+        is below rounding in double precision.
     max_iter : int
         Limit of scalings.
 
@@ -56,30 +60,93 @@ def sinkhorn_start(
     p = check_weights(sample_weight, len(U))
     rows = np.full(len(U), 1 / len(U)) if p is None else p
     P = np.maximum(U * mu, 1e-20)
-    left = np.ones(len(U))
-    right = mu * mu / (P.T @ left)
+    right = _scales(P, rows, mu * mu, tol, max_iter)
+    return np.asarray((rows / (P @ right))[:, None] * P * (right / mu))
+
+
+def _scales(
+    P: FloatArray,
+    rows: FloatArray,
+    columns: FloatArray,
+    tol: float = 1e-12,
+    max_iter: int = 1000,
+) -> FloatArray:
+    """Return scales of the columns of P that meet both marginals."""
+    right = columns / (P.T @ np.ones(len(P)))
     for _ in range(max_iter):
-        left = rows / (P @ right)
-        new = mu * mu / (P.T @ left)
+        new = columns / (P.T @ (rows / (P @ right)))
         if np.abs(right / new - 1).max() <= tol:
             break
         right = new
-    return np.asarray(left[:, None] * P * (right / mu))
+    return right
 
 
-def random_start(
-    n: int, mu: FloatArray, p: FloatArray, rng: np.random.Generator
+def random_start(omega: Omega, rng: np.random.Generator) -> FloatArray:
+    """Return a random point of the set."""
+    return scaled_start(rng.random(omega.shape) * check_mu(omega.mu), omega)
+
+
+def scaled_start(P: FloatArray, omega: Omega) -> FloatArray:
+    """Return the point of the set that P, nonnegative, is scaled to."""
+    mu = check_mu(omega.mu)
+    P = np.maximum(P, 1e-20)
+    rows = omega.weight * omega.mass
+    if omega.known is None:
+        right = _scales(P, rows, mu * mu)
+    else:
+        right = _scales_around(omega.known, P, rows, mu * mu)
+    V = (omega.mass / (P @ right))[:, None] * P * (right / mu)
+    return omega.with_known(V)
+
+
+def spectral_start(S: Graph, omega: Omega) -> FloatArray:
+    """Return the point that spectral clustering suggests, somewhat softened.
+
+    The larger a spectral cluster, the larger the share that it gets: shares that
+    differ are tied to clusters from the beginning, where a random point ties them to
+    whatever comes first.
+    """
+    labels = spectral_labels(S, len(omega.mu))
+    sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
+    column = np.empty(len(omega.mu), dtype=np.int64)
+    column[np.argsort(-sizes, kind="stable")] = np.argsort(-omega.mu, kind="stable")
+    hard = column[labels][:, None] == np.arange(len(omega.mu))
+    return scaled_start(0.9 * hard + 0.1 * omega.mu**2, omega)
+
+
+def spectral_labels(S: Graph, n_clusters: int) -> IntArray:
+    """Return the clusters of Ng, Jordan and Weiss; negative entries are left out."""
+    S = S.maximum(0) if sparse.issparse(S) else np.maximum(S, 0)
+    Z, rng = njw_embedding(S, n_clusters), np.random.default_rng(0)
+    return kmeans_labels(Z, n_clusters, rng, n_init=3).labels
+
+
+def _scales_around(
+    known: IntArray, P: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    """Return a random point of Omega(mu)."""
-    return sinkhorn_start(rng.random((n, len(mu))), mu, sample_weight=p)
+    """Return scales for the unknown rows, that fill what the known ones leave."""
+    free = known < 0
+    taken = np.bincount(known[~free], rows[~free], minlength=len(columns))
+    room = np.maximum(columns - taken, 0.0)
+    has_room = room > 1e-9 * columns
+    if not rows[free].any() or not has_room.any():
+        return np.ones(len(columns))
+    # Columns that may give way can be overfull: what is left is shared out.
+    left = room[has_room] * (rows[free].sum() / room[has_room].sum())
+    right = np.zeros(len(columns))
+    right[has_room] = _scales(P[free][:, has_room], rows[free], left)
+    return right
 
 
-def given_start(V: Any, n: int, mu: FloatArray) -> FloatArray:
-    """Return a user's start as an array of the right shape."""
+def given_start(V: Any, omega: Omega) -> FloatArray:
+    """Return a user's start, V as a fit leaves it, with its rows freed of weights."""
     V = np.asarray(V, dtype=np.float64)
-    if V.shape != (n, len(mu)) or not np.all(np.isfinite(V)):
+    if V.shape != omega.shape or not np.all(np.isfinite(V)):
         raise ValueError(
-            f"start must be a finite array of shape ({n}, {len(mu)}), samples by "
+            f"start must be a finite array of shape {omega.shape}, samples by "
             f"clusters, got shape {V.shape}; V_ of a fitted model is one."
         )
-    return np.asarray(V)
+    heavy = omega.weight > 0
+    start = np.outer(omega.mass, omega.mu)  # for rows without weight, which V_ lacks
+    start[heavy] = V[heavy] / omega.weight[heavy, None]
+    return start

@@ -1,0 +1,43 @@
+"""Small tables for notebooks."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def html_table(
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    marked: int | None = None,
+) -> str:
+    """Return a table as HTML, every text escaped.
+
+    Parameters
+    ----------
+    caption : str
+        What stands above it.
+    head : sequence of str
+        Names of the columns.
+    rows : iterable of sequence of str
+        The cells.
+    marked : int, optional
+        The row in bold type.
+
+    Examples
+    --------
+    >>> html_table("A < B", ["k"], [["2"]])
+    '<table><caption>A &lt; B</caption><tr><th>k</th></tr><tr><td>2</td></tr></table>'
+    """
+    lines = [_row(head, "th")]
+    for i, cells in enumerate(rows):
+        bold = ' style="font-weight: bold"' if i == marked else ""
+        lines.append(_row(cells, "td", bold))
+    title = f"<caption>{escape(caption)}</caption>"
+    return f"<table>{title}{''.join(lines)}</table>"
+
+
+def _row(cells: Sequence[str], tag: str, look: str = "") -> str:
+    """Return one row."""
+    inside = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr{look}>{inside}</tr>"

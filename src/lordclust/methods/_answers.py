@@ -1,0 +1,309 @@
+"""What a fitted model over Omega(mu) answers: new samples, pairs, how sure it is."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import entr
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust._validation import check_count, check_proportions, refuse_both
+from lordclust.graph import KNNGraph
+from lordclust.graph.extend import Extension
+from lordclust.methods._base import Clusterer
+from lordclust.result import ConfusablePair
+from lordclust.rounding import labels_from
+from lordclust.transport import assign_sizes, check_sizes, sizes_from, whole_sizes
+
+
+class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+    """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
+
+    # Set by fit.
+    affinity: Any
+    membership_: FloatArray
+    proportions_: FloatArray
+    V_: FloatArray
+    _weight: FloatArray
+    _extension: Extension | None
+    _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
+
+    # -- new samples --------------------------------------------------------------
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the membership of samples, new ones or the fitted ones.
+
+        A sample's membership is the average over its nearest fitted samples, with
+        self-tuning weights; a copy of a fitted sample has that sample's membership.
+        Every sample is treated alone: the others in X change nothing. With
+        ``affinity="precomputed"`` the rows of X are similarities to the fitted
+        samples, and are the weights; negative ones count as 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+
+        Returns
+        -------
+        P : ndarray of shape (m, n_clusters)
+        """
+        return self._predicted(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(cluster j | sample) for new samples: the same as ``transform``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+
+        Returns
+        -------
+        P : ndarray of shape (m, n_clusters)
+            Rows sum to 1.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model.predict_proba([[0.5], [8.5]]).round(3)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        return self._predicted(X)
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the most probable cluster of each sample, new or fitted.
+
+        Every sample is treated alone, so no sizes are met: see ``assign``. A fitted
+        sample without copies gets the label it has in ``membership_``, and this is
+        ``labels_`` unless labels were rounded to exact sizes. Rows of similarities
+        (``affinity="precomputed"``) do not say which sample they are of: there also
+        a fitted sample gets the average over the samples it is similar to.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model.predict([[8.5], [0.5], [8.4]])
+        array([1, 0, 1])
+        """
+        return labels_from(self._predicted(X))
+
+    def assign(
+        self, X: Any, *, proportions: Any = None, cluster_sizes: Any = None
+    ) -> IntArray:
+        """Return labels of a batch of samples that have exactly the sizes asked for.
+
+        Of all labels with these sizes, they have the largest total membership
+        sum_i P(i, labels[i]), P from ``predict_proba``. Unlike in ``predict``, a
+        sample's label depends on the whole batch. Near tau = 1 most memberships are
+        0 or 1 and say little about whom to move: a smaller tau ranks the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+        proportions : array-like of shape (n_clusters,), optional
+            Shares of the clusters in the batch, rounded to whole sizes by largest
+            remainders. By default ``proportions_``.
+        cluster_sizes : array-like of int, shape (n_clusters,), optional
+            How many samples of the batch each cluster gets, instead of shares; 0 is
+            allowed.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> new = [[0.5], [1.5], [4.8], [8.0]]
+        >>> model.predict(new)
+        array([0, 0, 1, 1])
+        >>> model.assign(new, cluster_sizes=[3, 1])
+        array([0, 0, 0, 1])
+        """
+        P = self._predicted(X)
+        m, k = P.shape
+        if cluster_sizes is not None:
+            refuse_both(proportions, "proportions", "cluster_sizes")
+            sizes = check_sizes(cluster_sizes, k, m, name="cluster_sizes")
+        elif proportions is not None:
+            sizes = sizes_from(check_proportions(proportions, k), m)
+        else:
+            sizes = whole_sizes(self.proportions_, m)
+        return assign_sizes(-P, sizes)
+
+    # -- pairs and blocks ---------------------------------------------------------
+
+    def pair_probability(self, i: Any, j: Any) -> FloatArray:
+        """Return Z_ij = P(y_i = y_j | x_i, x_j) for pairs of fitted samples.
+
+        Parameters
+        ----------
+        i, j : int or array-like of int
+            Samples, broadcast against each other.
+
+        Returns
+        -------
+        Z : ndarray
+            sum_a P(y_i = a | x_i) P(y_j = a | x_j) for each pair.
+        """
+        check_is_fitted(self)
+        i, j = np.broadcast_arrays(np.asarray(i), np.asarray(j))
+        n = len(self.membership_)
+        for name, index in (("i", i), ("j", j)):
+            if not np.issubdtype(index.dtype, np.integer):
+                raise TypeError(f"{name} must hold integers, got {index.dtype}.")
+            if index.size and (index.min() < -n or index.max() >= n):
+                raise IndexError(
+                    f"{name} must be from 0 to {n - 1}, the fitted samples."
+                )
+        return np.asarray((self.membership_[i] * self.membership_[j]).sum(axis=-1))
+
+    def block_diagonality(self) -> float:
+        """Return ||VV'||_[k] = k/n - ||V||_F^2: 0 exactly when V is orthogonal.
+
+        It is the sum of the k smallest eigenvalues of the Laplacian of VV', so it
+        measures how far VV' is from k blocks. For samples of unequal weight it is
+        (k - sum_i |V_i|^2 / p_i) / n with p_i = P(x_i), the same sum for the
+        normalised Laplacian, divided by n.
+        """
+        check_is_fitted(self)
+        n, k = self.V_.shape
+        return float(max(0.0, k / n - self._norm2))
+
+    # -- how sure -----------------------------------------------------------------
+
+    @property
+    def uncertainty_(self) -> FloatArray:
+        """Entropy of each fitted sample's membership, from 0 (sure) to 1 (uniform).
+
+        In units of log(n_clusters); with one cluster all samples are sure. Near
+        tau = 1 it is 0 for almost all: ask at a smaller tau, or see ``agreement``.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model.uncertainty_
+        array([0., 0., 0., 0., 0., 0.])
+        """
+        check_is_fitted(self)
+        k = self.membership_.shape[1]
+        nats = entr(self.membership_).sum(axis=1)
+        return np.asarray(np.clip(nats / np.log(max(k, 2)), 0.0, 1.0))
+
+    def confusable_pairs(
+        self, top: int | None = None, *, n_samples: int = 10
+    ) -> list[ConfusablePair]:
+        """Return the pairs of clusters that share probability, the worst first.
+
+        Clusters a and b share
+
+            sum_i w_i min(P_ia, P_ib) / min(sum_i w_i P_ia, sum_i w_i P_ib)
+
+        of the smaller one, P = ``membership_`` and w the sample weights: 0 if no
+        sample may be in both, 1 if no sample is more probable in the smaller cluster
+        than in the other. Pairs that share nothing are left out: near tau = 1 almost
+        all are, so ask at a smaller tau.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many pairs to return; by default all.
+        n_samples : int, default=10
+            How many samples to name for each pair, at most.
+
+        Returns
+        -------
+        pairs : list of ConfusablePair
+            Named tuples ``(a, b, share, samples)`` with a < b; ``samples`` are the
+            samples with the largest min(P_ia, P_ib), the most doubtful first.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> from sklearn.datasets import load_iris
+        >>> model = BLoRD(3, tau=0.1).fit(load_iris().data)
+        >>> [(p.a, p.b, round(p.share, 2)) for p in model.confusable_pairs(1)]
+        [(0, 2, 0.38)]
+        """
+        check_is_fitted(self)
+        count = check_count(n_samples, "n_samples")
+        pairs = _sharing_pairs(self.membership_, self._weight, count)
+        return pairs if top is None else pairs[: check_count(top, "top")]
+
+    # -- shared steps -------------------------------------------------------------
+
+    def _predicted(self, X: Any) -> FloatArray:
+        """Return the memberships of samples, each on its own."""
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        if self._extension is None:
+            return self._average(X)
+        return np.asarray(self._extension.weights(X) @ self.membership_)
+
+    def _average(self, weights: Any) -> FloatArray:
+        """Return memberships averaged with given similarities as weights."""
+        # Row by row, as a product of dense matrices would not be in every bit.
+        W = sparse.csr_array(weights.astype(np.float64))
+        # Probabilities need weights of one sign: dissimilar samples count for nothing.
+        W = W.maximum(0)
+        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
+        P = np.asarray(W @ self.membership_)
+        lonely = total[:, 0] <= 0
+        P[lonely], total[lonely] = self.proportions_, 1.0
+        return np.asarray(P / total)
+
+    def _make_extension(self, X: Any) -> Extension:
+        """Return the weights from new samples, as the graph was built."""
+        graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
+        return Extension(
+            X,
+            graph.n_neighbors,
+            metric=graph.metric,
+            scale_neighbor=graph.scale_neighbor,
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.membership_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _sharing_pairs(
+    P: FloatArray, weight: FloatArray, count: int
+) -> list[ConfusablePair]:
+    """Return all pairs of columns with a common sample, the largest share first."""
+    mass = weight @ P
+    columns = np.ascontiguousarray(P.T)
+    pairs = []
+    for a, b in combinations(range(len(columns)), 2):
+        both = np.minimum(columns[a], columns[b])
+        shared = float(weight @ both)
+        if shared > 0:
+            samples = np.flatnonzero(both)
+            order = np.argsort(-both[samples], kind="stable")
+            share = float(min(1.0, shared / min(mass[a], mass[b])))
+            pairs.append(ConfusablePair(a, b, share, samples[order[:count]]))
+    return sorted(pairs, key=lambda pair: -pair.share)

@@ -1,0 +1,397 @@
+"""Fitted models as files: plain numbers and one document, no pickles."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from lordclust._version import __version__
+from lordclust.files.archive import Arrays, read_archive, write_archive
+from lordclust.files.error import InputError
+from lordclust.graph import KNNGraph
+from lordclust.methods._agreement import Posed
+from lordclust.result import Selection
+from lordclust.solver.omega import Omega
+from lordclust.solver.problem import Spectrum
+
+FORMAT = "lordclust model"
+VERSION = 1
+
+#: Fitted arrays: their type, and what their lengths are (any for "*").
+ARRAYS = {
+    "labels_": ("iu", "n"),
+    "membership_": ("f", "nk"),
+    "V_": ("f", "nk"),
+    "proportions_": ("f", "k"),
+    "sizes_": ("iu", "k"),
+    "history_": ("f", "*"),
+    "all_objectives_": ("f", "*"),
+    "_weight": ("f", "n"),
+}
+#: Fitted numbers and their types.
+NUMBERS: dict[str, type] = {
+    "objective_": float,
+    "residual_": float,
+    "_norm2": float,
+    "n_iter_": int,
+    "converged_": bool,
+    "n_features_in_": int,
+}
+#: Numbers that B-LoRD has besides.
+TAU_NUMBERS: dict[str, type] = {"tau_": float, "gamma_": float}
+
+
+class _OfGraph:
+    """An attribute that a model saved without its graph does not have."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self
+        raise AttributeError(
+            f"{owner.__name__} has no {self.name}: it is not fitted, or was saved with "
+            "graph=False. Fit it, or save it with graph=True."
+        )
+
+
+class SavedModel:
+    """``save`` and ``load`` for the models over Omega(mu)."""
+
+    # What fit sets hides these.
+    affinity_matrix_: Any = _OfGraph()
+    _posed: Any = _OfGraph()
+    _check_parameters: Any  # of the estimator
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        graph: bool = True,
+        force: bool = False,
+        extras: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the fitted model to a file, whole or not at all.
+
+        The file holds the parameters, all fitted attributes and what ``predict``
+        needs, the samples among it: whoever has the file has the data. It is a zip
+        file of plain arrays and one JSON document; by convention its name ends in
+        ``.lord``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        graph : bool, default=True
+            Store ``affinity_matrix_``, which ``agreement`` needs too.
+        force : bool, default=False
+            Replace a file that exists.
+        extras : dict, optional
+            What else to keep, as JSON can hold it: the names of columns, how features
+            were scaled. It comes back as ``extras_``.
+
+        Raises
+        ------
+        lordclust.files.InputError
+            If the file exists or cannot be written.
+        TypeError
+            If a parameter cannot be saved, such as a function as ``affinity``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> path = f"{tempfile.mkdtemp()}/two.lord"
+        >>> model.save(path)
+        >>> BLoRD.load(path).predict([[8.5], [0.5]])
+        array([1, 0])
+        """
+        check_is_fitted(self)
+        self._check_parameters()  # they may have been set since, and load refuses
+        arrays: Arrays = {}
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "library": __version__,
+            "class": type(self).__name__,
+            "parameters": _packed_parameters(self, arrays),
+            "fitted": _packed_state(self, arrays, graph),
+            "extras": getattr(self, "extras_", None) if extras is None else extras,
+        }
+        write_archive(path, document, arrays, force=force)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the model that ``save`` wrote; it answers as it did, in every bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It may come from anyone: nothing in it is run, and a damaged
+            one is refused.
+
+        Returns
+        -------
+        model : object
+            Of the class that ``load`` was called on.
+
+        Raises
+        ------
+        lordclust.files.InputError
+            If it is not a whole model file of this class.
+        """
+        document, arrays = read_archive(path)
+        name = document.get("class")
+        if document.get("format") == FORMAT and name != cls.__name__:
+            raise InputError(
+                path,
+                f"it holds a model of class {name!r}, not {cls.__name__}. Load it "
+                "with that class.",
+            )
+        model: Self = _restored(cls, document, arrays, path)
+        return model
+
+
+def load_model(path: str | Path) -> Any:
+    """Return a saved model, whichever of the two it is.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file that ``save`` wrote.
+
+    Returns
+    -------
+    model : LoRD or BLoRD
+    """
+    from lordclust.methods import lord
+
+    document, arrays = read_archive(path)
+    name = document.get("class")
+    cls = {"LoRD": lord.LoRD, "BLoRD": lord.BLoRD}.get(str(name), lord.BLoRD)
+    return _restored(cls, document, arrays, path)
+
+
+def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
+    """Return the model in a document, if everything in it fits together."""
+    if document.get("format") != FORMAT or document.get("version") != VERSION:
+        raise InputError(
+            path,
+            f"it is not a model file of version {VERSION}, but says format "
+            f"{document.get('format')!r}, version {document.get('version')!r}. Update "
+            "lordclust, or save the model again.",
+        )
+    try:
+        model = cls(**_unpacked(document["parameters"], arrays))
+        _put_state(model, document["fitted"], arrays)
+        model._check_parameters()
+    except Exception as error:  # what a forged document can do is manifold
+        raise InputError(
+            path,
+            f"its parts do not fit together ({type(error).__name__}: "
+            f"{str(error)[:200].rstrip('.')}). Save the model again.",
+        ) from error
+    if document.get("extras") is not None:
+        model.extras_ = document["extras"]
+    return model
+
+
+# -- values -----------------------------------------------------------------------
+
+
+def _packed(value: Any, name: str, arrays: Arrays) -> Any:
+    """Return a value as JSON; its arrays go beside."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": str(value)}
+    if isinstance(value, list | tuple):
+        items = [_packed(v, f"{name}.{i}", arrays) for i, v in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    if type(value) is KNNGraph:
+        return {"KNNGraph": _packed_parameters(value, arrays)}
+    if sparse.issparse(value):
+        csr = sparse.csr_array(value)
+        for part in ("data", "indices", "indptr"):
+            arrays[f"{name}.{part}"] = getattr(csr, part)
+        return {"csr": [name, *csr.shape]}
+    if not hasattr(value, "__array__") or np.asarray(value).dtype.kind not in "biuf":
+        raise _not_savable(value, name)
+    arrays[name] = np.asarray(value)
+    return {"array": name}
+
+
+def _not_savable(value: Any, name: str) -> TypeError:
+    """Return the error for what is neither number nor text."""
+    hint = {
+        "affinity": 'fit with a KNNGraph, or with affinity="precomputed" on S',
+        "random_state": "set_params(random_state=None) changes no answer",
+    }.get(name, "give numbers, text or arrays")
+    return TypeError(
+        f"{name} cannot be saved, got {type(value).__name__}: a file of a model holds "
+        f"numbers and text, no code. Instead, {hint}."
+    )
+
+
+def _unpacked(value: Any, arrays: Arrays) -> Any:
+    """Return what :func:`_packed` was given."""
+    if isinstance(value, list):
+        return [_unpacked(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) != 1 or next(iter(value)) not in _TAGS:
+        return {name: _unpacked(item, arrays) for name, item in value.items()}
+    tag, content = next(iter(value.items()))
+    return _TAGS[tag](content, arrays)
+
+
+def _csr(content: Any, arrays: Arrays) -> Any:
+    """Return a sparse array that compiled code may trust."""
+    name, n, m = content
+    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    csr = sparse.csr_array(parts, shape=(n, m))
+    csr.check_format(full_check=True)
+    return csr
+
+
+_TAGS: dict[str, Any] = {
+    "float": lambda content, arrays: float(content),
+    "tuple": lambda content, arrays: tuple(_unpacked(content, arrays)),
+    "KNNGraph": lambda content, arrays: KNNGraph(**_unpacked(content, arrays)),
+    "array": lambda content, arrays: arrays[content],
+    "csr": _csr,
+}
+
+
+def _packed_parameters(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return the parameters of an estimator."""
+    parameters = estimator.get_params(deep=False)
+    return {name: _packed(value, name, arrays) for name, value in parameters.items()}
+
+
+# -- what a fit left --------------------------------------------------------------
+
+
+def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
+    """Return the fitted attributes."""
+    names = [*ARRAYS, *_numbers_of(model)]
+    state = {name: _packed(getattr(model, name), name, arrays) for name in names}
+    if hasattr(model, "feature_names_in_"):
+        state["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
+    if hasattr(model, "selection_"):
+        state["selection_"] = {
+            f.name: _packed(getattr(model.selection_, f.name), f"selection_.{f.name}",
+                            arrays)
+            for f in fields(Selection)
+        }  # fmt: skip
+    if model._extension is not None:
+        state["samples"] = _packed(model._extension.X, "samples", arrays)
+    if graph:
+        S = model.affinity_matrix_
+        state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
+        if hasattr(model, "_posed"):
+            state["posed"] = _packed_problem(model._posed, S, arrays)
+    return state
+
+
+def _numbers_of(model: Any) -> dict[str, type]:
+    """Return which fitted numbers a model has."""
+    return NUMBERS | (TAU_NUMBERS if hasattr(model, "tau") else {})
+
+
+def _packed_problem(posed: Posed, S: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return the problem that was solved; its graph only if links changed it."""
+    omega = {
+        f.name: _packed(getattr(posed.omega, f.name), f"posed.{f.name}", arrays)
+        for f in fields(Omega)
+    }
+    own = None if posed.S is S else _packed(posed.S, "posed.S", arrays)
+    ends = [float(end) for end in posed.ends]
+    return {"omega": omega, "ends": ends, "tau": float(posed.tau), "S": own}
+
+
+def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
+    """Set the fitted attributes, if they fit together."""
+    n, k = _unpacked(state["membership_"], arrays).shape
+    for name, (kinds, lengths) in ARRAYS.items():
+        array = _unpacked(state[name], arrays)
+        _check_array(array, name, kinds, [{"n": n, "k": k}.get(c) for c in lengths])
+        setattr(model, name, array)
+    if not n or model.labels_.min() < 0 or model.labels_.max() >= k:
+        raise ValueError("labels_ are not clusters")
+    for name, kind in _numbers_of(model).items():
+        number = _unpacked(state[name], arrays)
+        if type(number) is not kind:
+            raise TypeError(f"{name} is {number!r}")
+        setattr(model, name, number)
+    _put_names(model, state.get("feature_names_in_"))
+    if "selection_" in state:
+        model.selection_ = Selection(**_unpacked(state["selection_"], arrays))
+    _put_samples(model, _unpacked(state.get("samples"), arrays), n)
+    if "affinity_matrix_" in state:
+        _put_graph(model, state, arrays, n)
+
+
+def _check_array(array: Any, name: str, kinds: str, lengths: list[int | None]) -> None:
+    """Refuse an array of another type or shape, or one that is not finite."""
+    fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
+    for came, wanted in zip(array.shape, lengths, strict=False):
+        fits = fits and wanted in (None, came)
+    if not fits or not np.isfinite(array).all():
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
+
+
+def _put_names(model: Any, names: Any) -> None:
+    """Set the names of the features, if there are some."""
+    if names is None:
+        return
+    if len(names) != model.n_features_in_ or not all(type(n) is str for n in names):
+        raise ValueError("feature_names_in_ are not a name for each feature")
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _put_samples(model: Any, X: Any, n: int) -> None:
+    """Set what joins new samples to the fitted ones."""
+    if model._is_precomputed() != (X is None):
+        raise ValueError("samples are needed unless similarities were precomputed")
+    if X is not None:
+        values = X.data if sparse.issparse(X) else X
+        if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
+            raise ValueError(f"samples are of shape {X.shape}")
+    model._extension = None if X is None else model._make_extension(X)
+
+
+def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
+    """Set the graph, and the problem that was solved on it."""
+    S = _unpacked(state["affinity_matrix_"], arrays)
+    posed = _unpacked(state.get("posed"), arrays)
+    own = S if posed is None or posed["S"] is None else posed["S"]
+    for graph in (S, own):
+        values = graph.data if sparse.issparse(graph) else graph
+        if graph.shape != (n, n) or not np.isfinite(values).all():
+            raise ValueError(f"the graph is of shape {graph.shape}")
+    model.affinity_matrix_ = S
+    if posed is not None:
+        omega = Omega(**posed["omega"])
+        _check_omega(omega, n, len(model.proportions_))
+        model._posed = Posed(own, omega, Spectrum(*posed["ends"]), posed["tau"])
+
+
+def _check_omega(omega: Omega, n: int, k: int) -> None:
+    """Refuse a set whose parts compiled code could not work with."""
+    _check_array(omega.mu, "mu", "f", [None])
+    _check_array(omega.mass, "mass", "f", [n])
+    _check_array(omega.weight, "weight", "f", [n])
+    if omega.known is not None:
+        _check_array(omega.known, "known", "iu", [n])
+        if omega.known.min() < -1 or omega.known.max() >= len(omega.mu):
+            raise ValueError("known labels are not clusters")
+    if not 0 < len(omega.mu) <= k or min(omega.mu.min(), omega.mass.min()) <= 0:
+        raise ValueError("the shares are not those of clusters")

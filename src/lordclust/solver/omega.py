@@ -1,0 +1,122 @@
+"""The set that V is sought in: Omega(mu), its weights, its faces, and how it gives."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Omega:
+    """All V >= 0 with V mu = mass in every row and sum_i weight_i V_i = mu.
+
+    A row stands for its sample whatever the sample's weight: the weights enter the
+    sums over rows only. With equal weights this is the paper's Omega(mu).
+
+    Attributes
+    ----------
+    mu : ndarray of shape (k,)
+        Square roots of the proportions.
+    mass : ndarray of shape (n,)
+        What the rows of V mu must be.
+    weight : ndarray of shape (n,)
+        How much each row counts.
+    known : ndarray of int, shape (n,), optional
+        Clusters of samples, -1 where unknown. Known rows have one entry, which makes
+        the set a face of itself.
+    strength : float
+        How firmly the columns are kept to mu: exactly if infinite, else for a price
+        in the objective, ``price`` |sum_i weight_i V_i - mu|^2.
+    width : float
+        Of the spectrum of S; the price is strength * width / n.
+    """
+
+    mu: FloatArray
+    mass: FloatArray
+    weight: FloatArray
+    known: IntArray | None = None
+    strength: float = np.inf
+    width: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        mu: FloatArray,
+        n: int,
+        p: FloatArray | None = None,
+        *,
+        known: IntArray | None = None,
+        strength: float = np.inf,
+    ) -> Self:
+        """Return the set for n samples of probabilities p, equal ones by default."""
+        # n times 1/n need not be 1 to the last bit.
+        weight = np.ones(n) if p is None or p.min() == p.max() else n * p
+        return cls(mu, np.full(n, 1 / n), weight, known, strength)
+
+    def beside(self, width: float) -> Self:
+        """Return the set with its price in the units of a graph."""
+        return replace(self, width=width)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and clusters."""
+        return len(self.mass), len(self.mu)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all samples count the same."""
+        return bool(np.all(self.weight == 1))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the columns are kept to mu exactly."""
+        return self.strength == np.inf
+
+    @property
+    def price(self) -> float:
+        """What |sum_i weight_i V_i - mu|^2 costs."""
+        return self.strength * self.width / len(self.mass)
+
+    @property
+    def bound(self) -> float:
+        """A bound of the largest eigenvalue of VV', Q^1/2 VV' Q^1/2 with weights."""
+        # V'1 = mu makes it the largest mass; else a column sum is at most 1/mu.
+        return float(self.mass.max() / (1 if self.exact else (self.mu**2).min()))
+
+    def ease(self, step: float) -> float:
+        """Return by how much a column gives way to its multiplier, at this step."""
+        # For no price at all, a very small one: multipliers of nearly 0.
+        least = 1e-9 / len(self.mass)
+        return 0.0 if self.exact else 1 / max(step * self.price, least)
+
+    def open_clusters(self) -> IntArray:
+        """Return the clusters that no sample is known to be in."""
+        clusters = np.arange(len(self.mu))
+        return clusters if self.known is None else np.setdiff1d(clusters, self.known)
+
+    def weighted(self, V: FloatArray) -> FloatArray:
+        """Return V with each row times its weight."""
+        return np.asarray(self.weight[:, None] * V)
+
+    def norm2(self, V: FloatArray) -> float:
+        """Return sum_i weight_i |V_i|^2."""
+        return float((self.weighted(V) * V).sum())
+
+    def penalty(self, V: FloatArray) -> float:
+        """Return what V pays for columns that are not mu."""
+        if self.exact:
+            return 0.0
+        return self.price * float(((self.weighted(V).sum(axis=0) - self.mu) ** 2).sum())
+
+    def with_known(self, V: FloatArray) -> FloatArray:
+        """Return V with the rows of known clusters as they must be."""
+        if self.known is None:
+            return V
+        rows = np.flatnonzero(self.known >= 0)
+        clusters = self.known[rows]
+        V = V.copy()
+        V[rows] = 0.0
+        V[rows, clusters] = self.mass[rows] / self.mu[clusters]
+        return V

@@ -1,0 +1,139 @@
+"""scikit-learn's callbacks hear of every part of a fit, and can end it early."""
+
+import pickle
+import runpy
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from lordclust import BLoRD, LoRD
+from lordclust.methods import _callbacks
+
+pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+
+X, _ = make_blobs(80, centers=3, n_features=4, cluster_std=3.0, random_state=0)
+
+
+class Recorder:
+    """Writes down what it hears; says stop at a name that begins so."""
+
+    def __init__(self, stop_at=None):
+        self.events, self.stop_at = [], stop_at
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(f"end {context.task_name}")
+        return self.stop_at is not None and context.task_name.startswith(self.stop_at)
+
+    def parts(self):
+        begun = [e.partition(" ")[2] for e in self.events if e.startswith("begin")]
+        return [name for name in begun if name != "fit"]
+
+
+def listened(model, stop_at=None):
+    recorder = Recorder(stop_at)
+    return model.set_callbacks(recorder).fit(X), recorder
+
+
+def test_a_path_reports_each_tau():
+    model, heard = listened(BLoRD(3))
+    assert heard.events[:2] == ["setup", "begin fit"]
+    assert heard.events[-2:] == ["end fit", "teardown"]
+    parts = heard.parts()
+    assert parts[0] == "graph"
+    assert parts[-1] == "start"
+    taus = [float(name.split()[1]) for name in parts[1:-1]]
+    assert len(taus) > 5
+    assert taus == sorted(taus)
+    assert taus[-1] == model.tau_ == 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "parts"),
+    [
+        (LoRD(3), ["graph", "start"]),
+        (BLoRD(3, start="random", n_init=3, n_jobs=1), ["graph", *["start"] * 3]),
+        (BLoRD(3, start="random", n_init=3, n_jobs=2), ["graph", *["start"] * 3]),
+        (BLoRD(3, tau="auto"), ["graph", "choice"]),
+    ],
+)
+def test_other_ways_report_their_parts(model, parts):
+    assert listened(model)[1].parts() == parts
+
+
+@pytest.mark.parametrize("method", [BLoRD, LoRD])
+def test_listening_changes_nothing(method):
+    heard = listened(method(3, proportions=[0.2, 0.3, 0.5], n_jobs=2))[0]
+    alone = method(3, proportions=[0.2, 0.3, 0.5], n_jobs=1).fit(X)
+    np.testing.assert_array_equal(heard.membership_, alone.membership_)
+    assert heard.objective_ == alone.objective_
+
+
+def test_a_stop_ends_the_path_but_not_the_fit():
+    model, heard = listened(BLoRD(3, tau=0.8), stop_at="tau")
+    assert len(heard.parts()) == 3  # graph, the first tau, start
+    assert heard.events[-1] == "teardown"
+    assert model.tau_ == 0.8
+    assert model.converged_
+    np.testing.assert_allclose(model.membership_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.membership_.mean(axis=0), 1 / 3)
+
+
+def test_a_stop_leaves_out_further_starts():
+    model = listened(BLoRD(3, start="random", n_init=4, n_jobs=1), stop_at="start")[0]
+    assert len(model.all_objectives_) == 1
+
+
+def test_nothing_is_left_behind():
+    model, _ = listened(BLoRD(3))
+    assert not hasattr(model, "_callback_fit_ctx")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_a_failing_callback_is_torn_down():
+    recorder = Recorder()
+    recorder.on_fit_task_end = lambda estimator, context: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        BLoRD(3).set_callbacks(recorder).fit(X)
+    assert recorder.events[-1] == "teardown"
+
+
+def test_the_warning_still_points_at_the_caller():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BLoRD(3, start="random", n_init=1, random_state=0, max_iter=1).fit(X)
+    (found,) = [w for w in caught if w.category is ConvergenceWarning]
+    assert found.filename == __file__
+
+
+def test_the_progress_bar_of_scikit_learn(capsys):
+    from sklearn.callback import ProgressBar
+
+    BLoRD(3).set_callbacks(ProgressBar()).fit(X)
+    assert "BLoRD - fit" in capsys.readouterr().out
+
+
+def test_before_scikit_learn_1_9_there_are_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
+    old = runpy.run_path(_callbacks.__file__)
+    model = old["CallbackSupportMixin"]()
+    assert not hasattr(model, "set_callbacks")
+    old["begin"](model)
+    assert old["step"](model, "graph") is False
+    old["end"](model)
+    assert old["with_callbacks"](len)("abc") == 3

@@ -1,0 +1,220 @@
+"""Known labels and links between samples, as users give them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from lordclust import BLoRD, LoRD, tau_path
+from lordclust.graph import KNNGraph
+from lordclust.methods._wishes import Links, check_links
+
+X, Y = make_blobs(120, centers=4, cluster_std=1.5, random_state=3)
+S = KNNGraph().build(X)
+MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])
+
+
+def some_known(y, per_cluster, seed=0):
+    rng = np.random.default_rng(seed)
+    known = np.full(len(y), -1)
+    for j in np.unique(y):
+        known[rng.choice(np.flatnonzero(y == j), per_cluster, replace=False)] = j
+    return known
+
+
+@MODELS
+@pytest.mark.parametrize("start", ["path", "random"])
+def test_known_labels_are_kept(Model, start):
+    known = some_known(Y, 3)
+    model = Model(4, start=start, n_init=1, random_state=0).fit(X, known_labels=known)
+    has = known >= 0
+    np.testing.assert_array_equal(model.labels_[has], known[has])
+    np.testing.assert_array_equal(model.membership_[has], np.eye(4)[known[has]])
+    np.testing.assert_allclose(model.membership_.mean(axis=0), 0.25, atol=1e-12)
+    np.testing.assert_allclose(model.membership_.sum(axis=1), 1, atol=1e-12)
+    assert model.converged_
+
+
+@MODELS
+def test_a_cluster_has_the_name_its_known_samples_have(Model):
+    for names in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        y = np.array(names)[Y]
+        model = Model(4).fit(X, known_labels=some_known(y, 3))
+        assert (model.labels_ == y).mean() > 0.9
+
+
+@MODELS
+def test_nothing_known_is_no_known_labels(Model):
+    plain = Model(4).fit(X)
+    none = Model(4).fit(X, known_labels=np.full(120, -1))
+    np.testing.assert_array_equal(none.V_, plain.V_)
+
+
+def test_more_known_labels_help():
+    data, y = make_blobs(200, centers=4, cluster_std=3.5, random_state=1)
+    right = []
+    for per_cluster in (1, 10, 30):
+        known = some_known(y, per_cluster)
+        labels = BLoRD(4).fit(data, known_labels=known).labels_
+        right.append((labels == y)[known < 0].mean())
+    assert right[0] < right[1] < right[2]
+
+
+def test_one_known_sample_outweighs_the_usual_numbering():
+    plain = BLoRD(4).fit(X)
+    known = np.full(120, -1)
+    known[0] = (plain.labels_[0] + 1) % 4
+    model = BLoRD(4).fit(X, known_labels=known)
+    assert model.labels_[0] == known[0]
+
+
+def test_known_labels_with_weights_and_zero_weights():
+    w = np.random.default_rng(0).random(120)
+    w[5] = 0
+    known = some_known(Y, 2)
+    known[5] = Y[5]
+    model = BLoRD(4).fit(X, sample_weight=w, known_labels=known)
+    np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
+    np.testing.assert_allclose(w @ model.membership_ / w.sum(), 0.25, atol=1e-12)
+
+
+def test_a_full_cluster_takes_no_other_sample():
+    known = np.where(Y == 2, 2, -1)
+    shares = np.bincount(Y) / 120
+    model = BLoRD(4, proportions=shares).fit(X, known_labels=known)
+    assert model.converged_
+    np.testing.assert_allclose(model.membership_[:, 2], Y == 2, atol=1e-12)
+
+
+def test_exact_sizes_keep_known_labels():
+    known = some_known(Y, 5)
+    sizes = [50, 10, 30, 30]
+    model = BLoRD(4, cluster_sizes=sizes).fit(X, known_labels=known)
+    np.testing.assert_array_equal(model.sizes_, sizes)
+    np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
+
+
+def test_the_path_knows_them_too():
+    known = some_known(Y, 3)
+    path = tau_path(S, 4, known_labels=known)
+    model = BLoRD(4, affinity="precomputed").fit(S, known_labels=known)
+    np.testing.assert_array_equal(path.labels[-1], model.labels_)
+    np.testing.assert_array_equal(
+        path.labels[:, known >= 0], [known[known >= 0]] * len(path.taus)
+    )
+
+
+BAD_LABELS = {
+    "shape": ([0, 1], ValueError, r"must hold n_samples=120 numbers, got shape \(2,\)"),
+    "floats": (np.zeros(120), TypeError, "must hold whole numbers, got float64"),
+    "too large": (np.full(120, 4), ValueError, "got 4 at position 0"),
+    "too small": (np.full(120, -2), ValueError, "got -2 at position 0"),
+    "too many": (
+        np.where(np.arange(120) < 31, 1, -1),
+        ValueError,
+        r"share of 0.2583 of the samples into cluster 1, which has the proportion 0.25",
+    ),
+}
+
+
+@MODELS
+@pytest.mark.parametrize("case", BAD_LABELS.values(), ids=BAD_LABELS)
+def test_bad_known_labels(Model, case):
+    known, error, match = case
+    with pytest.raises(error, match=match):
+        Model(4).fit(X, known_labels=known)
+    with pytest.raises(error, match=match):
+        tau_path(S, 4, known_labels=known)
+
+
+@MODELS
+def test_the_papers_algorithm_refuses_known_labels(Model):
+    with pytest.raises(ValueError, match='algorithm="paper" needs no known labels'):
+        Model(4, algorithm="paper").fit(X, known_labels=some_known(Y, 1))
+
+
+# -- links ------------------------------------------------------------------------
+
+
+def some_pairs(y, count, same, seed=0):
+    pairs = np.random.default_rng(seed).integers(0, len(y), (50 * count, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return pairs[(y[pairs[:, 0]] == y[pairs[:, 1]]) == same][:count]
+
+
+@MODELS
+def test_links_hold(Model):
+    data, y = make_blobs(200, centers=4, cluster_std=3.0, random_state=1)
+    must, cannot = some_pairs(y, 40, True), some_pairs(y, 40, False)
+    plain = Model(4).fit(data)
+    model = Model(4).fit(data, must_link=must, cannot_link=cannot)
+
+    def held(labels):
+        same = labels[must[:, 0]] == labels[must[:, 1]]
+        apart = labels[cannot[:, 0]] != labels[cannot[:, 1]]
+        return (same.sum() + apart.sum()) / 80
+
+    assert held(plain.labels_) < 0.9
+    assert held(model.labels_) >= 0.95
+    # The graph that was asked for is the one that is kept.
+    np.testing.assert_array_equal(
+        model.affinity_matrix_.toarray(), plain.affinity_matrix_.toarray()
+    )
+
+
+@MODELS
+def test_dense_links_are_sparse_links(Model):
+    must, cannot = some_pairs(Y, 5, True), some_pairs(Y, 5, False)
+    links = {"must_link": must, "cannot_link": cannot}
+    lean = Model(4, affinity="precomputed").fit(S, **links)
+    full = Model(4, affinity="precomputed").fit(S.toarray(), **links)
+    np.testing.assert_allclose(full.membership_, lean.membership_, atol=1e-6)
+
+
+def test_edges_by_hand():
+    A = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    links = Links(np.array([[0, 2], [2, 0]]), np.array([[1, 2]]))
+    # Degrees 2, 6, 4, at least their median 4.
+    wanted = [[0, 2, 4], [2, 0, -5], [4, -5, 0]]
+    np.testing.assert_allclose(links.into(A), wanted)
+    empty = np.empty((0, 2), dtype=int)
+    assert Links(empty, empty).into(A) is A
+
+
+@pytest.mark.parametrize(
+    ("must", "cannot", "known", "match"),
+    [
+        ([[0, 1], [1, 2]], [[2, 0]], None, "samples 2 and 0 apart, but must_link"),
+        ([[0, 1], [1, 2]], None, [0, -1, 1, -1], "joins samples 0 and 2.* 0 and 1"),
+        (None, [[0, 3]], [1, -1, -1, 1], "samples 0 and 3 apart, but known_labels"),
+        ([[0, 1]], [[1, 3]], [1, -1, -1, 1], "samples 1 and 3 apart, but known_labels"),
+    ],
+)
+def test_contradictions(must, cannot, known, match):
+    known = None if known is None else np.array(known)
+    with pytest.raises(ValueError, match=match):
+        check_links(must, cannot, known, 4)
+
+
+def test_what_is_no_contradiction():
+    links = check_links([[0, 1], [2, 3]], [[1, 2]], np.array([0, -1, 1, -1]), 4)
+    np.testing.assert_array_equal(links.must, [[0, 1], [2, 3]])
+    np.testing.assert_array_equal(links.cannot, [[1, 2]])
+    assert len(check_links(None, [], None, 4).cannot) == 0
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("pairs", "match"),
+    [
+        ([0, 1], r"shape \(m, 2\), got int64 of shape \(2,\)"),
+        ([[0, 1, 2]], r"got int64 of shape \(1, 3\)"),
+        ([[0.0, 1.0]], "got float64"),
+        ([[0, 120]], r"from 0 to 119, got \(0, 120\)"),
+        ([[-1, 3]], r"got \(-1, 3\)"),
+        ([[3, 3]], r"two different samples from 0 to 119, got \(3, 3\)"),
+    ],
+)
+def test_bad_pairs(Model, pairs, match):
+    for name in ("must_link", "cannot_link"):
+        with pytest.raises(ValueError, match=f"{name} must hold pairs.*{match}"):
+            Model(4).fit(X, **{name: pairs})

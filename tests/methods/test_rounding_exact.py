@@ -1,0 +1,232 @@
+"""Labels of exactly the sizes asked for, of the largest total membership."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.sparse import eye_array, kron, vstack
+from sklearn.datasets import make_blobs
+
+from lordclust import BLoRD, LoRD
+from lordclust.graph import KNNGraph
+from lordclust.methods._omega import numbered
+from lordclust.rounding import canonical_order
+from lordclust.solver.omega import Omega
+from lordclust.transport import sizes_from
+from strategies import generators
+
+MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])
+X, _ = make_blobs(60, centers=3, cluster_std=3.0, random_state=0)
+S = KNNGraph().build(X)
+
+
+def total(P, labels):
+    return P[np.arange(len(P)), labels].sum()
+
+
+def rounded(P, shares, exact=True):
+    """Order of the clusters and labels, samples of equal weight."""
+    return numbered(P, shares, Omega.of(np.sqrt(shares), len(P)), exact)
+
+
+def largest_total(P, sizes):
+    """The linear program over all ways to share the samples out."""
+    n, k = P.shape
+    rows = kron(eye_array(n), np.ones((1, k)))
+    columns = kron(np.ones((1, n)), eye_array(k))
+    b = np.concatenate([np.ones(n), sizes])
+    return -linprog(-P.ravel(), A_eq=vstack([rows, columns]), b_eq=b).fun
+
+
+@st.composite
+def memberships(draw, max_n=25, max_k=5):
+    """Memberships, soft to hard, and shares: equal, uneven or some equal."""
+    n = draw(st.integers(1, max_n))
+    k = draw(st.integers(1, min(n, max_k)))
+    rng = draw(generators())
+    P = rng.dirichlet(np.full(k, draw(st.sampled_from([0.05, 0.5, 5.0]))), n)
+    shares = {
+        "equal": np.ones(k),
+        "uneven": rng.dirichlet(np.ones(k)) + 1e-3,
+        "groups": rng.integers(1, 3, k).astype(float),
+    }[draw(st.sampled_from(["equal", "uneven", "groups"]))]
+    return P, shares / shares.sum()
+
+
+@given(memberships())
+def test_counts_are_met_and_no_labels_with_them_have_more_membership(case):
+    P, shares = case
+    order, labels = rounded(P, shares)
+    sizes = np.bincount(labels, minlength=len(shares))
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(shares)))
+    np.testing.assert_array_equal(shares[order], shares)
+    np.testing.assert_array_equal(sizes, sizes_from(shares, len(P)))
+    best = largest_total(P[:, order], sizes)
+    assert total(P[:, order], labels) == pytest.approx(best, abs=1e-7)
+
+
+@given(memberships())
+def test_numbering_is_canonical(case):
+    P, shares = case
+    _, labels = rounded(P, shares)
+    order = canonical_order(labels, shares)
+    np.testing.assert_array_equal(order, np.arange(len(shares)))
+
+
+@given(memberships(), generators())
+def test_order_of_equal_clusters_does_not_matter(case, rng):
+    P, _ = case
+    k = P.shape[1]
+    shares = np.full(k, 1 / k)
+    _, labels = rounded(P, shares)
+    _, again = rounded(P[:, rng.permutation(k)], shares)
+    np.testing.assert_array_equal(again, labels)
+
+
+@given(memberships())
+def test_argmax_stays_where_it_has_the_sizes(case):
+    P, _ = case
+    found = np.bincount(P.argmax(axis=1), minlength=P.shape[1])
+    P = P[:, found > 0]  # shares are positive
+    shares = found[found > 0] / len(P)
+    order, labels = rounded(P, shares, exact=False)
+    exact_order, exact = rounded(P, shares)
+    np.testing.assert_array_equal(exact_order, order)
+    np.testing.assert_array_equal(exact, labels)
+
+
+@MODELS
+@settings(max_examples=10)
+@given(generators())
+def test_a_fit_meets_the_sizes(Model, rng):
+    sizes = 1 + np.bincount(rng.integers(0, 4, 56), minlength=4)
+    model = Model(4, affinity="precomputed", cluster_sizes=sizes).fit(S)
+    np.testing.assert_array_equal(model.sizes_, sizes)
+    np.testing.assert_array_equal(np.bincount(model.labels_), sizes)
+    P = model.membership_
+    np.testing.assert_allclose(P.mean(axis=0), sizes / 60, atol=1e-7)
+    np.testing.assert_allclose(model.proportions_, sizes / 60)
+    best = largest_total(P, sizes)
+    assert total(P, model.labels_) == pytest.approx(best, abs=1e-6)
+
+
+@MODELS
+def test_sizes_given_as_shares_or_as_numbers(Model):
+    by_sizes = Model(3, cluster_sizes=[30, 12, 18]).fit(X)
+    by_shares = Model(3, proportions=[0.5, 0.2, 0.3], rounding="exact").fit(X)
+    np.testing.assert_array_equal(by_sizes.sizes_, [30, 12, 18])
+    np.testing.assert_array_equal(by_sizes.labels_, by_shares.labels_)
+    explicit = Model(3, cluster_sizes=(30, 12, 18), rounding="exact").fit(X)
+    np.testing.assert_array_equal(explicit.labels_, by_sizes.labels_)
+
+
+@MODELS
+@pytest.mark.parametrize("rounding", [None, "argmax", "exact"])
+def test_rounding_changes_labels_alone(Model, rounding):
+    options = {"tau": 0.2} if Model is BLoRD else {}
+    model = Model(7, rounding=rounding, **options).fit(X)
+    plain = Model(7, **options).fit(X)
+    assert model.objective_ == plain.objective_
+    np.testing.assert_array_equal(
+        np.sort(model.membership_, axis=1), np.sort(plain.membership_, axis=1)
+    )
+    if rounding == "exact":  # 60 = 7 * 8 + 4
+        np.testing.assert_array_equal(model.sizes_, [9, 9, 9, 9, 8, 8, 8])
+        assert not np.array_equal(plain.sizes_, model.sizes_)
+    else:
+        np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+@MODELS
+def test_samples_are_counted_whatever_their_weights(Model):
+    weight = np.r_[np.full(30, 5.0), np.ones(25), np.zeros(5)]
+    model = Model(3, rounding="exact").fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(model.sizes_, [20, 20, 20])
+
+
+@MODELS
+def test_known_labels_stay(Model):
+    known = np.full(60, -1)
+    known[:30] = np.arange(30) % 3  # whatever they are
+    model = Model(3, cluster_sizes=[12, 33, 15]).fit(X, known_labels=known)
+    np.testing.assert_array_equal(model.sizes_, [12, 33, 15])
+    np.testing.assert_array_equal(model.labels_[:30], known[:30])
+
+
+@MODELS
+def test_more_known_samples_than_places(Model):
+    known = np.r_[np.zeros(25, int), np.full(35, -1)]
+    light = np.r_[np.full(25, 0.1), np.ones(35)]  # so that their share has room
+    model = Model(3, rounding="exact")
+    with pytest.raises(ValueError, match="put 25 samples into cluster 0, which has 20"):
+        model.fit(X, sample_weight=light, known_labels=known)
+
+
+@MODELS
+def test_soft_shares_are_met_as_they_were_reached(Model):
+    model = Model(3, proportions=([0.6, 0.2, 0.2], 1.0), rounding="exact").fit(X)
+    assert np.abs(model.proportions_ - [0.6, 0.2, 0.2]).max() > 0.02
+    sizes = sizes_from(model.proportions_, 60)
+    np.testing.assert_array_equal(model.sizes_, sizes)
+
+
+def test_many_samples():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(10), 70_000)
+    shares = np.arange(1, 11) / 55
+    order, labels = rounded(P, shares)
+    np.testing.assert_array_equal(order, np.arange(10))
+    np.testing.assert_array_equal(np.bincount(labels), sizes_from(shares, 70_000))
+    # No exchange of two samples gains: a necessary condition that needs no oracle.
+    worth = np.full((10, 10), -np.inf)
+    for j in range(10):
+        mine = P[labels == j]
+        worth[j] = (mine - mine[:, [j]]).max(axis=0)
+    assert (worth + worth.T).max() <= 1e-12
+
+
+def test_k_is_one_or_n():
+    assert BLoRD(1, cluster_sizes=[60]).fit(X).sizes_ == [60]
+    model = BLoRD(12, rounding="exact").fit(X[:12])
+    np.testing.assert_array_equal(np.sort(model.labels_), np.arange(12))
+
+
+BAD = {
+    "too few": ([30, 20, 9], "cluster_sizes must sum to the number of samples, 60"),
+    "negative": ([61, -2, 1], "cluster_sizes must not be negative, got -2 at pos"),
+    "floats": ([20.0, 20.0, 20.0], "cluster_sizes must be whole numbers, got float64"),
+    "shares": ([0.5, 0.25, 0.25], "cluster_sizes must be whole numbers"),
+    "count": ([30, 30], "cluster_sizes must hold n_clusters=3 numbers"),
+    "number": (20, "cluster_sizes must hold n_clusters=3 numbers"),
+    "zero": ([30, 0, 30], "got 0 at position 1. Lower n_clusters"),
+    "ragged": ([[1], [2, 3], 4], "cluster_sizes must be an array of numbers"),
+}
+
+
+@MODELS
+@pytest.mark.parametrize(("sizes", "message"), BAD.values(), ids=BAD)
+def test_bad_sizes(Model, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        Model(3, cluster_sizes=sizes).fit(X)
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rounding": "exactly"}, "Unknown rounding 'exactly'. Did you mean 'exact'"),
+        ({"rounding": True}, "Unknown rounding True"),
+        (
+            {"cluster_sizes": [20, 20, 20], "proportions": [0.4, 0.3, 0.3]},
+            "proportions and cluster_sizes were both given",
+        ),
+        (
+            {"cluster_sizes": [20, 20, 20], "rounding": "argmax"},
+            "cluster_sizes need exact rounding, got rounding='argmax'",
+        ),
+    ],
+)
+def test_contradictions(Model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        Model(3, **settings).fit(X)

@@ -1,0 +1,287 @@
+"""Models as files: they answer as before, in every bit, or are refused."""
+
+import json
+import zipfile
+from contextlib import suppress
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from lordclust import BLoRD, LoRD
+from lordclust.files import InputError, read_archive, write_archive
+from lordclust.graph import KNNGraph
+from lordclust.methods._saving import load_model
+
+RNG = np.random.default_rng(0)
+X = np.concatenate([RNG.normal(size=(12, 3)), RNG.normal(size=(8, 3)) + 3])
+NEW = RNG.normal(size=(7, 3)) + 1
+SIMILAR = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+
+
+def same(a, b):
+    """Tell whether two values are equal in type and in every bit."""
+    if sparse.issparse(a):
+        return all(same(getattr(a, p), getattr(b, p)) for p in ("data", "indices"))
+    if isinstance(a, np.ndarray) and a.dtype != object:
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and np.all(a == b)
+
+
+def assert_equal(model, again, new=NEW):
+    assert set(vars(model)) <= set(vars(again))
+    for name in vars(model):
+        if name.endswith("_") and name != "selection_":
+            assert same(getattr(model, name), getattr(again, name)), name
+    for ask in ("predict", "predict_proba", "assign"):
+        assert same(getattr(model, ask)(new), getattr(again, ask)(new))
+    assert same(model.uncertainty_, again.uncertainty_)
+    assert model.block_diagonality() == again.block_diagonality()
+    for p, q in zip(model.confusable_pairs(), again.confusable_pairs(), strict=True):
+        assert p[:3] == q[:3]
+        assert same(p.samples, q.samples)
+
+
+def agreements_equal(model, again):
+    one, two = model.agreement(2), again.agreement(2)
+    return same(one.labels, two.labels) and same(one.objectives, two.objectives)
+
+
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "proportions": st.sampled_from(
+            [[0.6, 0.4], (0.6, 0.4), np.array([0.3, 0.7]), (None, 1.0),
+             ([0.2, 0.8], np.inf)]
+        ),
+        "rounding": st.sampled_from(["argmax", "exact"]),
+        "affinity": st.sampled_from(["knn", KNNGraph(4, metric="cityblock")]),
+        "start": st.sampled_from(["path", "random"]),
+        "n_init": st.sampled_from([2, np.int64(1)]),
+        "random_state": st.integers(0, 9),
+        "n_jobs": st.just(1),
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from([LoRD, BLoRD]), SETTINGS, st.booleans(),
+    st.sampled_from(["float64", "float32", "sparse", "frame"]),
+)  # fmt: skip
+def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
+    path = tmp_path_factory.mktemp("m") / "m.lord"
+    model = Model(2, **parameters)
+    data, new = X, NEW
+    if kind == "sparse":
+        data, new = sparse.csr_array(X), sparse.csr_array(NEW)
+    elif kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        data, new = (pandas.DataFrame(A, columns=["a", "b", "c"]) for A in (X, NEW))
+    else:
+        data, new = X.astype(kind), NEW.astype(kind)
+    model.fit(data)
+    model.save(path, graph=graph)
+    again = Model.load(path)
+    assert repr(again.get_params()) == repr(model.get_params()).replace(
+        "np.int64(1)", "1"
+    )
+    if not graph:
+        del model.affinity_matrix_
+    if Model is BLoRD and not graph:
+        del model._posed
+    assert_equal(model, again, new)
+    if Model is BLoRD and graph:
+        assert agreements_equal(model, again)
+
+
+def test_similarities(tmp_path):
+    for S in (SIMILAR, sparse.csr_array(np.where(SIMILAR > 1e-3, SIMILAR, 0))):
+        model = BLoRD(2, affinity="precomputed", tau=0.5).fit(S)
+        model.save(tmp_path / "m.lord", force=True)
+        again = BLoRD.load(tmp_path / "m.lord")
+        assert_equal(model, again, S[:5])
+        assert agreements_equal(model, again)
+
+
+def test_choice_weights_known_labels_and_links(tmp_path):
+    path = tmp_path / "m.lord"
+    model = BLoRD(3, tau="auto", proportions="auto").fit(
+        X, RNG.random(20) + 0.5, must_link=[[0, 1]], cannot_link=[[0, 19]]
+    )
+    model.save(path)
+    again = BLoRD.load(path)
+    assert_equal(model, again)
+    assert agreements_equal(model, again)
+    assert again.selection_.table() == model.selection_.table()
+    one, two = model.selection_, again.selection_
+    assert all(same(getattr(one, f.name), getattr(two, f.name)) for f in fields(one))
+    known = np.full(20, -1)
+    known[[3, 15]] = 1, 0
+    model = BLoRD(2).fit(X, known_labels=known)
+    model.save(path, force=True)
+    assert_equal(model, BLoRD.load(path))
+    assert agreements_equal(model, BLoRD.load(path))
+
+
+def test_saved_again_it_is_the_same_file(tmp_path):
+    BLoRD(2, tau=0.3).fit(X).save(tmp_path / "a.lord", extras={"scale": "zscore"})
+    again = BLoRD.load(tmp_path / "a.lord")
+    assert again.extras_ == {"scale": "zscore"}
+    again.save(tmp_path / "b.lord")
+    assert (tmp_path / "a.lord").read_bytes() == (tmp_path / "b.lord").read_bytes()
+    assert type(load_model(tmp_path / "b.lord")) is BLoRD
+
+
+def test_a_loaded_model_can_be_fitted_again(tmp_path):
+    model = LoRD(2).fit(X)
+    model.save(tmp_path / "m.lord", graph=False)
+    again = LoRD.load(tmp_path / "m.lord").fit(X)
+    assert same(again.membership_, model.membership_)
+    assert type(load_model(tmp_path / "m.lord")) is LoRD
+
+
+def test_without_the_graph_it_is_said(tmp_path):
+    BLoRD(2).fit(X).save(tmp_path / "m.lord", graph=False)
+    again = BLoRD.load(tmp_path / "m.lord")
+    assert not hasattr(again, "affinity_matrix_")
+    with pytest.raises(AttributeError, match="was saved with graph=False"):
+        again.agreement()
+
+
+def test_what_cannot_be_saved(tmp_path):
+    path = tmp_path / "m.lord"
+    with pytest.raises(NotFittedError):
+        BLoRD(2).save(path)
+    with pytest.raises(TypeError) as caught:
+        BLoRD(2, affinity=lambda X: SIMILAR).fit(X).save(path)
+    assert str(caught.value) == (
+        "affinity cannot be saved, got function: a file of a model holds numbers and "
+        'text, no code. Instead, fit with a KNNGraph, or with affinity="precomputed" '
+        "on S."
+    )
+    rng = np.random.RandomState(0)
+    model = BLoRD(2, random_state=rng).fit(X)
+    with pytest.raises(TypeError, match="random_state cannot be saved"):
+        model.save(path)
+    model.set_params(random_state=None).save(path)
+    with pytest.raises(InputError, match="this file exists already"):
+        model.save(path)
+    model.set_params(tol=-1)
+    with pytest.raises(ValueError, match="tol must be"):
+        model.save(path, force=True)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_another_class_or_version(tmp_path):
+    path = tmp_path / "m.lord"
+    BLoRD(2).fit(X).save(path)
+    with pytest.raises(InputError) as caught:
+        LoRD.load(path)
+    assert str(caught.value) == (
+        f"{path}: it holds a model of class 'BLoRD', not LoRD. Load it with that class."
+    )
+    document, arrays = read_archive(path)
+    document["version"] = 2
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match=r"version 2\. Update"):
+        BLoRD.load(path)
+
+
+def test_there_are_no_pickles_inside(tmp_path):
+    BLoRD(2, tau="auto").fit(X).save(tmp_path / "m.lord")
+    with zipfile.ZipFile(tmp_path / "m.lord") as archive:
+        json.loads(archive.read("document.json"))
+        for name in archive.namelist():
+            if name.endswith(".npy"):
+                with archive.open(name) as file:
+                    assert np.load(file, allow_pickle=False).dtype.kind in "biuf"
+
+
+SMALL = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "m.lord"
+    BLoRD(2).fit(SMALL).save(path)
+    return path.read_bytes()
+
+
+def loads_equal(path, content):
+    """Tell whether a damaged file still gives the model; it may only be refused."""
+    path.write_bytes(content)
+    with suppress(InputError):
+        model = BLoRD.load(path)
+        assert_equal(BLoRD(2).fit(SMALL), model, SMALL)
+        return True
+    return False
+
+
+def test_cut_anywhere(tmp_path, small):
+    path = tmp_path / "m.lord"
+    assert loads_equal(path, small)
+    size = len(small)  # the last bytes tell where everything is
+    for end in (*range(0, size, 7), *range(size - 200, size)):
+        assert not loads_equal(path, small[:end]), end
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_flipped_bytes(tmp_path_factory, small, data):
+    content = bytearray(small)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(small) - 1))
+        content[at] ^= data.draw(st.integers(1, 255))
+    loads_equal(tmp_path_factory.mktemp("m") / "m.lord", bytes(content))
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False,
+    allow_infinity=False) | st.sampled_from(["", "labels_", "x", "precomputed"]),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["array", "csr", "tuple", "KNNGraph", "float"]),
+                      inner, max_size=1),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_forged_documents(tmp_path_factory, small, data):
+    path = tmp_path_factory.mktemp("m") / "m.lord"
+    path.write_bytes(small)
+    document, arrays = read_archive(path)
+    part = data.draw(st.sampled_from(["parameters", "fitted"]))
+    key = data.draw(st.sampled_from(sorted(document[part])))
+    document[part][key] = data.draw(JUNK)
+    write_archive(path, document, arrays, force=True)
+    with suppress(InputError):
+        model = BLoRD.load(path)
+        assert model.membership_.shape == (6, 2)
+        assert len(model.labels_) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "hint"),
+    [
+        ("labels_", lambda a: a + 5, "labels_ are not clusters"),
+        ("membership_", lambda a: a * np.nan, "membership_ is float64"),
+        ("V_", lambda a: a[:-1], "V_ is float64 of shape"),
+        ("samples", lambda a: a[:-1], "samples are of shape"),
+        ("affinity_matrix_.indices", lambda a: a + 99, "parts do not fit together"),
+        ("posed.mass", lambda a: -a, "the shares are not those of clusters"),
+    ],
+)
+def test_forged_arrays(tmp_path, small, name, change, hint):
+    path = tmp_path / "m.lord"
+    path.write_bytes(small)
+    document, arrays = read_archive(path)
+    arrays[name] = change(arrays[name])
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match=hint):
+        BLoRD.load(path)
