@@ -1,0 +1,53 @@
+"""Files in, files out: tables, arrays, graphs and archives of plain arrays.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from lordclust import files
+>>> path = Path(tempfile.mkdtemp()) / "points.csv"
+>>> files.write_table(path, {"id": ["a", "b"], "x": [0.5, 1.5], "y": [2.0, 3.0]})
+>>> table = files.read(path)
+>>> table.ids, table.names, table.X.tolist()
+(['a', 'b'], ['x', 'y'], [[0.5, 2.0], [1.5, 3.0]])
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lordclust.files.archive import read_archive, write_archive
+    from lordclust.files.error import InputError
+    from lordclust.files.reading import read
+    from lordclust.files.table import Table
+    from lordclust.files.whole import whole_file
+    from lordclust.files.writing import write_table
+
+__all__ = [
+    "InputError",
+    "Table",
+    "read",
+    "read_archive",
+    "whole_file",
+    "write_archive",
+    "write_table",
+]
+
+# Loaded on first use: the command line needs the error, but not numpy.
+_HOME = {
+    "InputError": "error",
+    "Table": "table",
+    "read": "reading",
+    "read_archive": "archive",
+    "whole_file": "whole",
+    "write_archive": "archive",
+    "write_table": "writing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"lordclust.files.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'lordclust.files' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

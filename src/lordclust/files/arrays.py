@@ -1,0 +1,299 @@
+"""Arrays without pickles: npy, npz, mat and MatrixMarket files."""
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any
+from zipfile import ZipFile
+
+import numpy as np
+from numpy.lib import format as npy
+from scipy import sparse
+
+from lordclust.files.error import InputError, allowance
+from lordclust.files.source import Source
+from lordclust.files.table import Places, Table, Wish, as_labels, position, shortened
+
+_SPARSE = {"format", "data", "shape"}
+#: Rows without any entry that a sparse matrix may have.
+_EMPTY_ROWS = 10_000_000
+
+
+def npy_bytes(array: Any) -> bytes:
+    """Return an array as the bytes of a .npy file.
+
+    Examples
+    --------
+    >>> read_npy(npy_bytes(np.arange(3)), "x.npy")
+    array([0, 1, 2])
+    """
+    buffer = io.BytesIO()
+    npy.write_array(buffer, np.asarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def read_npy(content: bytes, path: str) -> Any:
+    """Return the array in the bytes of a .npy file.
+
+    The type and the shape it claims are compared with what there is before any
+    memory is asked for. Pickled objects are refused.
+    """
+    stream = io.BytesIO(content)
+    shape, fortran, dtype = _npy_header(stream, path)
+    if dtype.hasobject:
+        raise InputError(
+            path,
+            "it holds pickled Python objects, which could run any code. Save plain "
+            "arrays of numbers or text.",
+        )
+    data = memoryview(content)[stream.tell() :]
+    count = 1
+    for length in shape:
+        count *= length
+    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
+        raise InputError(
+            path,
+            f"it claims an array of shape {shape} and type {dtype}, but holds "
+            f"{len(data)} bytes of data. It is cut or damaged: write it again.",
+        )
+    flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _npy_header(stream: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, Any]:
+    """Return what a .npy file claims to hold."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers of Python 2
+            version = npy.read_magic(stream)
+            if version == (1, 0):
+                return npy.read_array_header_1_0(stream)
+            return npy.read_array_header_2_0(stream)
+    except Exception as error:  # a damaged header fails in many ways
+        raise InputError(
+            path,
+            "it does not begin like an array of numpy. It is cut or damaged: write it "
+            "again with numpy.save.",
+        ) from error
+
+
+def read_npy_file(source: Source, wish: Wish) -> Table:
+    """Read one array."""
+    with source.open() as file:
+        X = read_npy(file.read(), source.path)
+    if wish.label_column is not None or wish.id_column is not None:
+        return _parted(X, source, wish)
+    return Table(_picked(X, source, wish), source=source.path)
+
+
+def _parted(X: Any, source: Source, wish: Wish) -> Table:
+    """Return the columns of one array, some of which are labels or ids."""
+    width = X.shape[1] if X.ndim == 2 else 0
+    places = Places.of(wish, None, width, source.path)
+    label, own = places.label, places.id
+    return Table(
+        X[:, places.rest(width, own)],
+        ids=None if own is None else _texts(X[:, own]),
+        labels=None if label is None else as_labels(_texts(X[:, label])),
+        source=source.path,
+    )
+
+
+def _picked(X: Any, source: Source, wish: Wish) -> Any:
+    """Return the columns asked for, by places."""
+    listed = wish.listed()
+    if listed is None or wish.named("array") is not None or X.ndim != 2:
+        return X
+    return X[:, [position(c, None, X.shape[1], source.path, "columns") for c in listed]]
+
+
+def _texts(values: Any) -> list[str]:
+    """Return numbers or texts as texts; 2.0 is the label 2.
+
+    Examples
+    --------
+    >>> _texts(np.array([2.0, 0.5])), _texts(np.array(["a"]))
+    (['2', '0.5'], ['a'])
+    """
+    items = np.asarray(values).ravel().tolist()
+    return [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
+            for v in items]  # fmt: skip
+
+
+def read_npz_file(source: Source, wish: Wish) -> Table:
+    """Read an archive of arrays, or of one sparse matrix."""
+    with source.open() as file, ZipFile(file) as archive:
+        check_members(archive, source)
+        members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        arrays = _Lazy(members, lambda name: read_npy(archive.read(name), source.path))
+        if set(members) >= _SPARSE:
+            X = _sparse_matrix(arrays, source)
+            return Table(_picked(X, source, wish), source=source.path)
+        return _chosen(arrays, source, wish)
+
+
+def check_members(archive: ZipFile, source: Source) -> None:
+    """Refuse an archive that unpacks to more than is plausible."""
+    total, most = sum(i.file_size for i in archive.infolist()), allowance(source.size)
+    if total > most:
+        raise InputError(
+            source.path,
+            f"it unpacks to {total / 2**20:.0f} MB, more than the {most // 2**20} MB "
+            "that its size makes plausible. Save it without compression if it is "
+            "yours.",
+        )
+
+
+class _Lazy(Mapping[str, Any]):
+    """Arrays by name, read when they are asked for."""
+
+    def __init__(self, members: dict[str, str], load: Any) -> None:
+        self.members, self.load = members, load
+
+    def __getitem__(self, name: str) -> Any:
+        return self.load(self.members[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+def _chosen(arrays: Mapping[str, Any], source: Source, wish: Wish) -> Table:
+    """Return the array of samples among several, with its labels and ids."""
+    others = [wish.label_column, wish.id_column]
+    name = _name_of_samples([a for a in arrays if a not in others], source, wish)
+    parts = {}
+    for what in ("label_column", "id_column"):
+        column = getattr(wish, what)
+        if column is not None and column not in arrays:
+            raise InputError(
+                source.path,
+                f"{what} asks for the array {column!r}, but there are "
+                f"{shortened(list(arrays))}. Give one of these.",
+            )
+        parts[what] = None if column is None else _texts(arrays[str(column)])
+    labels, ids = parts["label_column"], parts["id_column"]
+    return Table(
+        _picked(arrays[name], source, wish),
+        ids=ids,
+        id_name=None if ids is None else str(wish.id_column),
+        labels=None if labels is None else as_labels(labels),
+        label_name=None if labels is None else str(wish.label_column),
+        source=source.path,
+    )
+
+
+def _name_of_samples(names: Iterable[str], source: Source, wish: Wish) -> str:
+    """Return the array asked for, the one called X, or the only one."""
+    names = list(names)
+    name = wish.named("array") or ("X" if "X" in names or len(names) != 1 else names[0])
+    if name not in names:
+        known = shortened(names) or "none"
+        raise InputError(
+            source.path,
+            f"there is no array {name!r}; the arrays are: {known}. Name one with "
+            'columns="array:NAME".',
+        )
+    return name
+
+
+def _sparse_matrix(arrays: Mapping[str, Any], source: Source) -> Any:
+    """Return what scipy.sparse.save_npz wrote, if it is sound."""
+    kind = np.asarray(arrays["format"]).item()
+    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    shape = tuple(int(length) for length in arrays["shape"])
+    data = arrays["data"]
+    _check_sparse_shape(shape, data.size, source.path)
+    if kind == "coo":
+        return sparse.coo_array((data, (arrays["row"], arrays["col"])), shape=shape)
+    if kind not in ("csr", "csc"):
+        raise InputError(
+            source.path,
+            f"it holds a sparse matrix of format {kind!r}, but csr, csc and coo can "
+            "be read. Save it with scipy.sparse.save_npz(path, X.tocsr()).",
+        )
+    parts = (data, arrays["indices"], arrays["indptr"])
+    make = sparse.csr_array if kind == "csr" else sparse.csc_array
+    X = make(parts, shape=shape)
+    X.check_format(full_check=True)
+    return X
+
+
+def _check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
+    """Refuse a shape whose bare rows would fill the memory."""
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > entries + _EMPTY_ROWS:
+        raise InputError(
+            path,
+            f"it claims a sparse matrix of shape {shape} with {entries} entries, "
+            "which is not plausible. Leave out the rows and columns without entries.",
+        )
+
+
+def read_mat_file(source: Source, wish: Wish) -> Table:
+    """Read a MATLAB file up to version 7."""
+    from scipy.io import loadmat, whosmat
+
+    with source.open() as file:
+        content = file.read()
+    if content[:512].startswith((b"MATLAB 7.3", b"\x89HDF")):
+        raise InputError(
+            source.path,
+            "it is a MATLAB file of version 7.3, but versions up to 7 can be read. "
+            "Save it in MATLAB with save(name, '-v7').",
+        )
+    shapes = {name: shape for name, shape, kind in whosmat(io.BytesIO(content))
+              if kind not in ("cell", "struct", "object", "function", "opaque")
+              and len(shape) == 2}  # fmt: skip
+    for name, shape in shapes.items():
+        if min(shape) < 0 or 8 * shape[0] * shape[1] > allowance(len(content)):
+            raise InputError(
+                source.path,
+                f"it claims an array {name!r} of shape {shape}, implausible for "
+                f"{len(content)} bytes. It is damaged: save it again.",
+            )
+
+    def load(name: str) -> Any:
+        return loadmat(io.BytesIO(content), variable_names=[name])[name]
+
+    return _chosen(_Lazy({name: name for name in shapes}, load), source, wish)
+
+
+def read_mtx_file(source: Source, wish: Wish) -> Table:
+    """Read a MatrixMarket file, dense or sparse."""
+    from scipy.io import mmread
+
+    with source.open() as file:
+        content = file.read()
+    _check_mtx_size(content, source.path)
+    X = mmread(io.BytesIO(content))
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+    return Table(_picked(X, source, wish), source=source.path)
+
+
+def _check_mtx_size(content: bytes, path: str) -> None:
+    """Refuse a header that claims more than the text can hold."""
+    size = b""
+    for line in io.BytesIO(content):
+        if line.strip() and not line.startswith(b"%"):
+            size = line
+            break
+    try:
+        rows, columns, *rest = (int(word) for word in size.split())
+    except ValueError:
+        raise InputError(
+            path,
+            "there is no line with the size of the matrix. It is cut, or no "
+            "MatrixMarket file: write it with scipy.io.mmwrite.",
+        ) from None
+    entries = rest[0] if rest else rows * columns
+    # Half of a symmetric matrix is written, and an entry takes two bytes or more.
+    if min(rows, columns, entries) < 0 or entries > len(content) + rows:
+        raise InputError(
+            path,
+            f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
+            "or damaged: write it again.",
+        )
+    _check_sparse_shape((rows, columns), entries, path)

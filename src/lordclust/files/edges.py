@@ -1,0 +1,98 @@
+"""Graphs as lists of edges."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._typing import IntArray
+from lordclust.files.error import InputError
+from lordclust.files.source import Source
+from lordclust.files.table import Table, Wish
+
+
+def read_edges(source: Source, wish: Wish) -> Table:
+    """Read lines "a b" or "a b weight" as a symmetric graph.
+
+    Lines that begin with # or % are comments. Words are parted by tabs if the line has
+    one, so that ids may hold spaces, otherwise by blanks. Samples are numbered as they
+    first appear. An edge without weight has weight 1. Of a -> b and b -> a the larger
+    weight is taken; the same edge twice is refused, as nobody can tell whether its
+    weights should be added.
+    """
+    with source.lines() as lines:
+        ids, ends, weights, places = _parsed(lines, source.path)
+    if not weights:
+        raise InputError(source.path, "there are no edges. Give lines 'a b weight'.")
+    S = _joined(ids, np.array(ends), np.array(weights), places, source.path)
+    return Table(S, ids=ids, source=source.path)
+
+
+def _parsed(
+    lines: Iterable[str], path: str
+) -> tuple[list[str], list[tuple[int, int]], list[float], list[int]]:
+    """Return samples, edges, their weights, and their lines."""
+    number: dict[str, int] = {}
+    ends, weights, places = [], [], []
+    for place, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text[0] in "#%":
+            continue
+        words = text.split("\t") if "\t" in text else text.split()
+        a, b, weight = _edge([word.strip() for word in words], place, path)
+        ends.append(tuple(number.setdefault(v, len(number)) for v in (a, b)))
+        weights.append(weight)
+        places.append(place)
+    return list(number), ends, weights, places  # type: ignore[return-value]
+
+
+def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
+    """Return the two samples of a line, and the weight."""
+    if len(words) not in (2, 3) or not all(words):
+        raise InputError(
+            path,
+            f"line {place} has {len(words)} words, but an edge has 2 or 3: 'a b' or "
+            "'a b weight'. Part ids that hold spaces by tabs.",
+        )
+    if len(words) == 2:
+        return words[0], words[1], 1.0
+    try:
+        weight = float(words[2])
+    except ValueError:
+        weight = np.nan
+    if not np.isfinite(weight):
+        raise InputError(
+            path,
+            f"line {place} has the weight {words[2]!r}, but a weight is a finite "
+            "number. Correct it.",
+        )
+    return words[0], words[1], weight
+
+
+def _joined(
+    ids: list[str], ends: IntArray, weights: Any, places: list[int], path: str
+) -> Any:
+    """Return the symmetric graph, the larger weight where both directions are given."""
+    n = len(ids)
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    backward = ends[:, 0] > ends[:, 1]
+    key = low.astype(np.int64) * n + high
+    order = np.lexsort((backward, key))
+    key, backward = key[order], backward[order]
+    again = np.flatnonzero((key[1:] == key[:-1]) & (backward[1:] == backward[:-1]))
+    if again.size:
+        first, second = sorted(places[order[again[0] + i]] for i in (0, 1))
+        a, b = (ids[i] for i in ends[order[again[0]]])
+        raise InputError(
+            path,
+            f"the edge from {a!r} to {b!r} is in line {first} and again in line "
+            f"{second}. Add their weights or leave one out.",
+        )
+    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    w = np.maximum.reduceat(weights[order], starts)
+    i, j = low[order][starts], high[order][starts]
+    apart = i != j
+    rows, columns = np.append(i, j[apart]), np.append(j, i[apart])
+    data = np.append(w, w[apart])
+    return sparse.csr_array((data, (rows, columns)), shape=(n, n))

@@ -1,0 +1,146 @@
+"""Read samples from a file, whatever its format."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lordclust._validation import check_choice, unknown_name
+from lordclust.files.arrays import (
+    read_mat_file,
+    read_mtx_file,
+    read_npy_file,
+    read_npz_file,
+)
+from lordclust.files.edges import read_edges
+from lordclust.files.error import InputError
+from lordclust.files.frames import read_h5ad, read_parquet
+from lordclust.files.source import Source
+from lordclust.files.table import Table, Wish, checked
+from lordclust.files.text import read_csv, read_tsv
+
+#: How to read each format.
+READERS: dict[str, Callable[[Source, Wish], Table]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "parquet": read_parquet,
+    "npy": read_npy_file,
+    "npz": read_npz_file,
+    "mtx": read_mtx_file,
+    "mat": read_mat_file,
+    "h5ad": read_h5ad,
+    "edges": read_edges,
+}
+
+#: Formats by the suffix of a name, where it is not the format itself.
+SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet"}
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    columns: str | Sequence[str | int] | None = None,
+    label_column: str | int | None = None,
+    id_column: str | int | None = None,
+    header: bool | str = "auto",
+    precomputed: bool = False,
+) -> Table:
+    """Read samples, or their similarities, from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; "-" is standard input, csv unless ``format`` says otherwise.
+    format : str, optional
+        csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default the suffix of
+        the name says it. csv, tsv, mtx and edges may be packed (.gz).
+    columns : list of str or int, or str, optional
+        The features, by name or by place from 0, text parted by commas; by default
+        all columns but ids and labels. "array:NAME" is an array of a npz or mat file,
+        otherwise the one called X or the only one; "obsm:NAME" and "obsp:NAME" a
+        matrix of h5ad.
+    label_column : str or int, optional
+        The column (npz, mat: the array; h5ad: the column of obs) of classes.
+    id_column : str or int, optional
+        The column of ids. By default the first one if it holds text and no text
+        twice, or if the header has no name for it.
+    header : bool or "auto", default="auto"
+        Whether the first line of csv or tsv names the columns. "auto": if it has text
+        where there are numbers below.
+    precomputed : bool, default=False
+        The file holds similarities of all samples with all. A .txt is then a list of
+        edges, and h5ad gives its connectivities.
+
+    Returns
+    -------
+    table : Table
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, not plausible, or does not hold finite numbers: one
+        sentence that says where, and what to do. No file can run code.
+
+    Notes
+    -----
+    Semicolons and tabs are recognised in csv; with semicolons, numbers may have
+    decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
+    symmetric by the larger weight, and an edge given twice is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> _ = path.write_text("plant,length,kind\\np1,1.5,a\\np2,2.5,b\\n")
+    >>> table = read(path, label_column="kind")
+    >>> table.ids, table.names, table.labels.tolist()
+    (['p1', 'p2'], ['length'], ['a', 'b'])
+    """
+    source = Source(str(path))
+    if not isinstance(header, bool):
+        check_choice(header, ["auto"], "header")
+    wish = Wish(columns, label_column, id_column, header, precomputed)
+    kind = _format(source.path, format, precomputed)
+    try:
+        table = READERS[kind](source, wish)
+        return checked(table, precomputed=precomputed or kind == "edges")
+    except (InputError, ImportError):
+        raise
+    except OSError as error:
+        if error.strerror is None:
+            raise _damaged(source.path, kind, error) from error
+        raise InputError(
+            source.path, f"it cannot be opened ({error.strerror}). Check the name."
+        ) from error
+    except Exception as error:  # a damaged file fails in many ways
+        raise _damaged(source.path, kind, error) from error
+
+
+def _damaged(path: str, kind: str, error: Exception) -> InputError:
+    """Return the error for a file that is not what its format asks for."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+    return InputError(
+        path,
+        f"it cannot be read as {kind} ({reason}). It is cut, damaged or of another "
+        "format: write it again, or name the format.",
+    )
+
+
+def _format(path: str, format: str | None, precomputed: bool) -> str:
+    """Return the format that is named, or that the suffix stands for."""
+    if format is not None:
+        if format not in READERS:
+            raise unknown_name("format", format, READERS)
+        return format
+    if path == "-":
+        return "edges" if precomputed else "csv"
+    suffix = Path(path.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    if suffix == "txt":
+        return "edges" if precomputed else "csv"
+    kind = SUFFIXES.get(suffix, suffix)
+    if kind not in READERS:
+        raise InputError(
+            path,
+            f"the suffix {suffix!r} says no format. Name it: one of "
+            f"{', '.join(READERS)}.",
+        )
+    return kind

@@ -1,0 +1,121 @@
+"""Where bytes come from: a file, a packed file, or standard input."""
+
+import codecs
+import gzip
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from lordclust.files.error import InputError, allowance
+
+#: Characters that a line may have.
+LINE = 64 * 2**20
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that may be opened several times; "-" is standard input.
+
+    Attributes
+    ----------
+    path : str
+        As it was given.
+    """
+
+    path: str
+
+    @cached_property
+    def _input(self) -> bytes:
+        """What came on standard input."""
+        return sys.stdin.buffer.read()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, as it is stored."""
+        if self.path == "-":
+            return len(self._input)
+        return Path(self.path).stat().st_size
+
+    def open(self) -> IO[bytes]:
+        """Return the bytes, unpacked if the name ends in .gz."""
+        if self.path == "-":
+            return io.BytesIO(self._input)
+        if not self.path.lower().endswith(".gz"):
+            return open(self.path, "rb")
+        packed: Any = _Bounded(gzip.GzipFile(self.path), self)
+        return io.BufferedReader(packed, _BLOCK)
+
+    @contextmanager
+    def lines(self) -> Iterator[Iterator[str]]:
+        """Give the lines of a text in UTF-8, line ends kept."""
+        with self.open() as raw:
+            text = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+            try:
+                yield self._bounded_lines(text)
+            except UnicodeDecodeError:
+                raise self._not_text() from None
+
+    def _bounded_lines(self, text: IO[str]) -> Iterator[str]:
+        """Yield lines; one without an end must not fill the memory."""
+        while line := text.readline(LINE):
+            if len(line) == LINE:
+                raise InputError(
+                    self.path,
+                    f"a line is longer than {LINE // 2**20} million characters. Give a "
+                    "text with one sample a line, or another format.",
+                )
+            yield line
+
+    def _not_text(self) -> InputError:
+        """Return the error that names the first byte that is not UTF-8."""
+        decoder, seen = codecs.getincrementaldecoder("utf-8")(), 0
+        with self.open() as raw:
+            while block := raw.read(_BLOCK):
+                kept = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(block)
+                except UnicodeDecodeError as error:
+                    at, value = seen - kept + error.start, error.object[error.start]
+                    place = f"byte {value:#04x} at position {at}"
+                    break
+                seen += len(block)
+            else:
+                place = "the end of the file is cut"
+        return InputError(
+            self.path,
+            f"the text is not UTF-8 ({place}). Save it as UTF-8, or name its format.",
+        )
+
+
+class _Bounded(io.RawIOBase):
+    """A packed file that refuses to unpack to more than is plausible."""
+
+    def __init__(self, file: gzip.GzipFile, source: Source) -> None:
+        self.file, self.source = file, source
+        self.left = allowance(source.size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.file.read(len(buffer))
+        self.left -= len(data)
+        if self.left < 0:
+            raise InputError(
+                self.source.path,
+                f"it unpacks to more than {allowance(self.source.size) // 2**20} MB, "
+                "which its size makes implausible. Unpack it first (gunzip) if it is "
+                "yours.",
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()

@@ -1,0 +1,114 @@
+"""Parquet and h5ad, where their libraries are installed."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lordclust.files import InputError, read, write_table
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+def refused(path, **wishes):
+    with pytest.raises(InputError) as caught:
+        read(path, **wishes)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [("pyarrow", "x.parquet", "parquet"), ("anndata", "x.h5ad", "anndata")],
+)
+def test_what_to_install(tmp_path, monkeypatch, package, name, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError) as caught:
+        read(tmp_path / name)
+    assert str(caught.value) == (
+        f'{package} is not installed. Run: pip install "lordclust[{extra}]"'
+    )
+
+
+class TestParquet:
+    @pytest.fixture(autouse=True)
+    def _installed(self):
+        pytest.importorskip("pyarrow")
+
+    def test_round_trip(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        columns = {"id": ["a", "b", "c"], "x": X[:, 0], "y": [1, 2, 3], "c": [1, 1, 0]}
+        write_table(path, columns)
+        came = read(path, label_column="c")
+        assert (came.ids, came.id_name) == (["a", "b", "c"], "id")
+        assert came.names == ["x", "y"]
+        assert came.X.tolist() == [[0, 1], [2, 2], [4, 3]]
+        assert came.labels.tolist() == [1, 1, 0]
+        assert read(path, columns="y").X.tolist() == [[1], [2], [3]]
+
+    def test_text_and_missing_values(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        write_table(path, {"x": [1.0, 2.0], "city": ["Bern", "Bern"]})
+        assert refused(path).startswith("column 'city' is of type string")
+        write_table(path, {"x": [1.0, np.nan]}, force=True)
+        assert "missing or infinite in 1 of 2 entries" in refused(path)
+
+    def test_bombs(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("lordclust.files.error.ROOM", 1000)
+        path = tmp_path / "x.parquet"
+        write_table(path, {"x": np.zeros(1_000_000)})
+        assert refused(path).startswith("it claims 1000000 rows of 1 columns, more")
+
+    @pytest.mark.parametrize("cut", [0, 4, 100, -1])
+    def test_cut(self, tmp_path, cut):
+        path = tmp_path / "x.parquet"
+        write_table(path, {"x": [1.0, 2.0]})
+        path.write_bytes(path.read_bytes()[:cut])
+        assert "cannot be read as parquet" in refused(path)
+
+
+class TestH5ad:
+    @pytest.fixture
+    def path(self, tmp_path):
+        anndata = pytest.importorskip("anndata")
+        data = anndata.AnnData(sparse.csr_matrix(X))
+        data.obs_names = ["c1", "c2", "c3"]
+        data.var_names = ["g1", "g2"]
+        data.obs["kind"] = ["t", "b", "t"]
+        data.obsm["X_pca"] = 2 * X
+        data.obsp["connectivities"] = sparse.csr_matrix(np.eye(3))
+        data.write_h5ad(tmp_path / "x.h5ad")
+        return tmp_path / "x.h5ad"
+
+    def test_samples(self, path):
+        came = read(path, label_column="kind")
+        assert came.X.toarray().tolist() == X.tolist()
+        assert (came.ids, came.names) == (["c1", "c2", "c3"], ["g1", "g2"])
+        assert came.labels.tolist() == ["t", "b", "t"]
+        assert read(path, columns="g2").X.toarray().tolist() == [[1], [3], [5]]
+
+    def test_other_matrices(self, path):
+        assert read(path, columns="obsm:X_pca").X.tolist() == (2 * X).tolist()
+        S = read(path, precomputed=True).X
+        assert S.toarray().tolist() == np.eye(3).tolist()
+        assert refused(path, columns="obsm:X_umap") == (
+            "there is no obsm entry 'X_umap'; there are: X_pca. Name one with "
+            'columns="obsm:NAME".'
+        )
+
+    @pytest.mark.parametrize("cut", [0, 8, 1000, -1])
+    def test_cut(self, path, cut):
+        path.write_bytes(path.read_bytes()[:cut])
+        assert "It is cut, damaged or of another format" in refused(path)
+
+    def test_bombs(self, path, monkeypatch):
+        import h5py
+
+        monkeypatch.setattr("lordclust.files.error.ROOM", 1000)
+        with h5py.File(path, "a") as file:
+            file.create_dataset("bomb", (10**6, 10**6), "f8", chunks=(100, 100))
+        assert refused(path).startswith("it unpacks to 7629395 MB, more than the")
+
+    def test_a_pipe(self, path):
+        with pytest.raises(InputError, match="h5ad cannot be piped"):
+            read("-", format="h5ad")

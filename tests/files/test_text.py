@@ -1,0 +1,280 @@
+"""Tables as text, as people have them."""
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lordclust.files import InputError, read, write_table
+from lordclust.files.text import sniffed
+
+
+def table(tmp_path, text, name="t.csv", **wishes):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(path, **wishes)
+
+
+def sentence(tmp_path, text, name="t.csv", **wishes):
+    with pytest.raises(InputError) as caught:
+        table(tmp_path, text, name, **wishes)
+    assert caught.value.path == str(tmp_path / name)
+    assert isinstance(caught.value, ValueError)
+    return str(caught.value).removeprefix(f"{tmp_path}/")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "X"),
+    [
+        ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+        ("a,b\n1,2\n3,4\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ("a;b\n1;2\n3;4\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ("a\tb\n1\t2\n", ["a", "b"], [[1, 2]]),
+        ("a;b\n1,5;2\n3,25;4\n", ["a", "b"], [[1.5, 2], [3.25, 4]]),
+        ("1,5;2,5\n3,5;4,5\n", None, [[1.5, 2.5], [3.5, 4.5]]),
+        ("\ufeffa,b\r\n1,2\r\n", ["a", "b"], [[1, 2]]),
+        ('"a, b",c\n"1", 2\n', ["a, b", "c"], [[1, 2]]),
+        ("x\n1\n2\n", ["x"], [[1], [2]]),
+        ("1e3,-2\n+.5,0\n\n\n", None, [[1000, -2], [0.5, 0]]),
+        ("a,b\n1,2", ["a", "b"], [[1, 2]]),
+        ("\n\na,b\n1,2\n", ["a", "b"], [[1, 2]]),
+    ],
+)
+def test_shapes_of_text(tmp_path, text, names, X):
+    came = table(tmp_path, text)
+    assert came.names == names
+    assert came.X.tolist() == X
+    assert came.X.dtype == np.float64
+    assert came.ids is None
+    assert came.labels is None
+
+
+def test_the_first_column_of_text_holds_ids(tmp_path):
+    came = table(tmp_path, "name,x,y\nann,1,2\nbob,3,4\n")
+    assert (came.ids, came.id_name, came.names) == (["ann", "bob"], "name", ["x", "y"])
+    assert came.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_an_index_of_pandas_is_no_feature(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "t.csv"
+    for columns in (["a", "b"], None):
+        pandas.DataFrame([[1.5, 2], [3, 4]], columns=columns).to_csv(path)
+        came = read(path)
+        assert came.X.tolist() == [[1.5, 2], [3, 4]]
+        assert came.ids == ["0", "1"]
+
+
+def test_roles_by_name_and_by_place(tmp_path):
+    text = "x,kind,y,code\n1,a,2,007\n3,b,4,008\n"
+    for kind, code in (("kind", "code"), (1, 3), ("1", "3")):
+        came = table(tmp_path, text, label_column=kind, id_column=code)
+        assert came.labels.tolist() == ["a", "b"]
+        assert (came.ids, came.names) == (["007", "008"], ["x", "y"])
+    assert table(tmp_path, text, columns=["y"]).X.tolist() == [[2], [4]]
+    assert table(tmp_path, text, columns="y,x").X.tolist() == [[2, 1], [4, 3]]
+    assert table(tmp_path, text, columns=[2, 0]).names == ["y", "x"]
+
+
+def test_text_that_nobody_asked_for_is_left_alone(tmp_path):
+    came = table(tmp_path, "city,x,y\nUlm,1,2\nUlm,3,4\n", columns="x,y")
+    assert came.ids is None
+    assert came.X.tolist() == [[1, 2], [3, 4]]
+    came = table(tmp_path, "city,x,y\nUlm,1,2\nBern,3,4\n", columns="x")
+    assert came.ids == ["Ulm", "Bern"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [(["3", "1"], [3, 1]), (["3", ""], ["3", ""]), (["01", "1"], ["01", "1"])],
+)
+def test_labels_are_numbers_only_where_nothing_is_lost(tmp_path, cells, labels):
+    text = "x,y\n" + "".join(f"{i},{c}\n" for i, c in enumerate(cells))
+    assert table(tmp_path, text, label_column="y").labels.tolist() == labels
+
+
+def test_a_header_can_be_said(tmp_path):
+    assert table(tmp_path, "1,2\n3,4\n", header=True).names == ["1", "2"]
+    assert "text, 'a' in line 1" in sentence(
+        tmp_path, "1,a\n3,4\n", header=False, columns=[0, 1]
+    )
+
+
+def test_packed_and_piped(tmp_path, monkeypatch):
+    text = b"a,b\n1,2\n"
+    assert table(tmp_path, gzip.compress(text), "t.csv.gz").X.tolist() == [[1, 2]]
+    piped = io.TextIOWrapper(io.BytesIO(text))
+    monkeypatch.setattr(sys, "stdin", piped)
+    came = read("-")
+    assert (came.X.tolist(), came.source) == ([[1, 2]], "-")
+
+
+def test_rows_of_many_chunks_keep_their_order(tmp_path):
+    X = np.random.default_rng(0).normal(size=(12_345, 3))
+    path = tmp_path / "t.tsv"
+    write_table(
+        path,
+        {"id": [f"i{i}" for i in range(len(X))], **dict(zip("abc", X.T, strict=True))},
+    )
+    came = read(path)
+    np.testing.assert_array_equal(came.X, X)
+    assert came.ids[12_344] == "i12344"
+
+
+GOLDEN = [
+    ("", "the file is empty. Give it one line a sample."),
+    ("a,b\n", "there is a header but no sample. Give one line a sample."),
+    (
+        "x,city\n1,Bern\n2,Ulm\n",
+        "column 'city' holds text, 'Bern' in line 2, but features are numbers. Leave "
+        "it out with columns (--columns), or say that it is label_column "
+        "(--label-column) or id_column (--id-column).",
+    ),
+    (
+        "x,y\n1,2\n3,NA\n,5\n",
+        "values are missing or infinite in 2 of 6 cells, the first is 'NA' in line 3, "
+        "column 'y'. Fill them, or leave out these rows or columns.",
+    ),
+    (
+        "1,2\n3,inf\n",
+        "values are missing or infinite in 1 of 4 cells, the first is 'inf' in line 2, "
+        "column 1 (from 0). Fill them, or leave out these rows or columns.",
+    ),
+    (
+        "x,y\n1,2\n3\n4,5\n",
+        "line 3 has 1 cells, the lines above have 2. Give every sample a cell for "
+        "each column.",
+    ),
+    (
+        "x,y\n1,2\n\n4,5\n",
+        "line 3 has no cells, the lines above have 2. Give every sample a cell for "
+        "each column.",
+    ),
+    (
+        'x,y\n1,2\n3,"4\n5,6\n',
+        "line 4 is not a line of cells (unexpected end of data). Look for a quotation "
+        "mark that is not closed.",
+    ),
+    (
+        "x;y\n1,5;2.5\n",
+        "numbers have decimal commas and points, both up to column 'y'. Use one sign, "
+        "and none for thousands.",
+    ),
+    (
+        "x\ty\n1,5\t2\n",
+        "column 'x' holds '1,5' in line 2: a decimal comma is understood only where "
+        "semicolons part the cells. Write 1.5 for 1,5.",
+    ),
+    (
+        "x,y\n1,1_000\n",
+        "column 'y' holds text, '1_000' in line 2, but features are numbers. Leave it "
+        "out with columns (--columns), or say that it is label_column (--label-column) "
+        "or id_column (--id-column).",
+    ),
+    (
+        "n,x\na,1\nb,2\na,3\n",
+        "the first column holds text, but 'a' is in samples 0 and 2 (from 0), so it is "
+        "no id. Say what it is with id_column (--id-column) or label_column "
+        "(--label-column), or leave it out with columns (--columns).",
+    ),
+    (
+        b"x,y\n1,\xff\n",
+        "the text is not UTF-8 (byte 0xff at position 6). Save it as UTF-8, or name "
+        "its format.",
+    ),
+    (
+        "x,y\n1,2\n".encode("utf-16"),
+        "the text is not UTF-8 (byte 0xff at position 0). Save it as UTF-8, or name "
+        "its format.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), GOLDEN)
+def test_sentences(tmp_path, text, expected):
+    assert sentence(tmp_path, text) == f"t.csv: {expected}"
+
+
+def test_sentences_about_columns(tmp_path):
+    text = "x,y,y\n1,2,3\n"
+    assert sentence(tmp_path, text, columns="z") == (
+        "t.csv: columns asks for 'z', but the file has columns x, y, y and 3 columns. "
+        "Give a name from the header, or a place from 0 to 2."
+    )
+    assert sentence(tmp_path, text, label_column="y") == (
+        "t.csv: label_column asks for 'y', but 2 columns have that name. Rename them, "
+        "or give places from 0."
+    )
+    assert "has no header and 2 columns" in sentence(
+        tmp_path, "1,2\n3,4\n", columns="a"
+    )
+
+
+def test_where_in_a_long_text_a_byte_is_bad(tmp_path, monkeypatch):
+    monkeypatch.setattr("lordclust.files.source._BLOCK", 1000)
+    # Letters of two bytes lie across the ends of blocks.
+    text = "\u00e4,2\n".encode() * 5000 + b"\xe4,2\n"
+    assert "byte 0xe4 at position 25000)" in sentence(tmp_path, text)
+
+
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("lordclust.files.error.ROOM", 1000)
+    packed = gzip.compress(b"0,0\n" * 200_000)
+    assert "unpacks to more than" in sentence(tmp_path, packed, "t.csv.gz")
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 12, 20, -1])
+def test_cut_gzip(tmp_path, cut):
+    packed = gzip.compress(b"1,2\n3,4\n" * 50)
+    assert "t.csv.gz: " in sentence(tmp_path, packed[:cut], "t.csv.gz")
+
+
+def test_an_endless_line_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("lordclust.files.source.LINE", 1000)
+    assert "a line is longer than" in sentence(tmp_path, "1," * 5000)
+
+
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["a;b,c", "1;2"], ";"),
+        (["x,y", "a;b,1", "c;d,2"], ","),
+        (["1,2;3,4"], ";"),
+        (["1"], ","),
+    ],
+)
+def test_what_parts_cells(lines, delimiter):
+    assert sniffed(lines) == delimiter
+
+
+IDS = st.text(
+    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
+)  # quotes, newlines, formulas, blanks: all must come back
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(IDS, NUMBERS, NUMBERS), min_size=1, max_size=8), st.data())
+def test_what_is_written_is_read(tmp_path_factory, rows, data):
+    ids, a, b = (list(column) for column in zip(*rows, strict=True))
+    path = tmp_path_factory.mktemp("t") / data.draw(st.sampled_from(["t.csv", "t.tsv"]))
+    write_table(path, {"=id": ids, "a": a, "b": b})
+    came = read(path, id_column="=id", header=True)
+    assert came.ids == ids
+    assert came.X.tolist() == [[x, y] for x, y in zip(a, b, strict=True)]
+    assert np.array_equal(np.signbit(came.X[:, 0]), np.signbit(a))
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_table_or_a_sentence(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path.write_bytes(content)
+    told = ""
+    try:
+        assert np.isfinite(read(path).X).all()
+    except InputError as error:
+        told = str(error)
+    assert not told or told.startswith(f"{path}: ")

@@ -1,0 +1,143 @@
+"""Tables out, and files that appear whole or not at all."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from lordclust.files import InputError, read, whole_file, write_table
+from lordclust.files.whole import check_target
+
+COLUMNS = {"x": np.array([1.5, -0.0]), "label": np.array([1, 0])}
+
+
+def test_text(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    write_table(path, {"id": ["=1+2", 'a"b'], **COLUMNS, "sure": [True, False]})
+    assert path.read_text() == ('id,x,label,sure\n=1+2,1.5,1,1\n"a""b",-0.0,0,0\n')
+    write_table("-", COLUMNS, format="tsv")
+    assert capsys.readouterr().out == "x\tlabel\n1.5\t1\n-0.0\t0\n"
+
+
+def test_single_precision_says_every_bit(tmp_path):
+    path = tmp_path / "t.csv"
+    x = np.array([0.1], dtype=np.float32)
+    write_table(path, {"x": x})
+    assert read(path).X.astype(np.float32) == x
+
+
+def test_arrays(tmp_path):
+    write_table(tmp_path / "t.npy", COLUMNS)
+    assert np.load(tmp_path / "t.npy").tolist() == [[1.5, 1], [-0.0, 0]]
+    write_table(tmp_path / "one.npy", {"label": [1, 0]})
+    assert np.load(tmp_path / "one.npy").tolist() == [1, 0]
+    write_table(tmp_path / "t.npz", {"file": ["a", "b"], **COLUMNS})
+    with np.load(tmp_path / "t.npz", allow_pickle=False) as came:
+        assert came["file"].tolist() == ["a", "b"]
+        assert came["x"].tolist() == [1.5, -0.0]
+    with pytest.raises(InputError, match="npy holds numbers only, but column 'id'"):
+        write_table(tmp_path / "bad.npy", {"id": ["a"]})
+    assert not (tmp_path / "bad.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "hint"),
+    [
+        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' says no format that can be written"),
+        ("t.csv", {"x": [1], "y": [1, 2]}, "a table needs columns of one length"),
+        ("t.csv", {"x": [[1]]}, "a table needs columns of one length"),
+        ("t.csv", {}, "a table needs columns of one length"),
+        ("t.csv", {"x": ["\ud800"]}, "cannot be written as UTF-8. Rename it."),
+        ("no/t.csv", {"x": [1]}, "Make it first."),
+    ],
+)
+def test_sentences(tmp_path, name, columns, hint):
+    with pytest.raises(InputError) as caught:
+        write_table(tmp_path / name, columns)
+    assert hint in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_kept_unless_forced(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("mine")
+    with pytest.raises(InputError) as caught:
+        write_table(path, COLUMNS)
+    assert str(caught.value) == (
+        f"{path}: this file exists already. Give another name, or replace it with "
+        "force=True (--force)."
+    )
+    assert path.read_text() == "mine"
+    write_table(path, COLUMNS, force=True)
+    assert read(path).names == ["x", "label"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("before", [None, "mine"])
+def test_a_failure_leaves_what_was_there(tmp_path, error, before):
+    path = tmp_path / "t.txt"
+    if before:
+        path.write_text(before)
+
+    def write():
+        with whole_file(path, force=True, text=True) as file:
+            file.write("half")
+            raise error
+
+    with pytest.raises(error):
+        write()
+    assert [p.read_text() for p in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_nothing_shows_before_the_end(tmp_path):
+    path = tmp_path / "t.bin"
+    with whole_file(path) as file:
+        file.write(b"some")
+        file.flush()
+        assert not path.exists()
+    assert path.read_bytes() == b"some"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
+    path = tmp_path / "t.txt"
+
+    def write():
+        with whole_file(path, text=True) as file:
+            path.write_text("theirs")
+            file.write("mine")
+
+    with pytest.raises(InputError, match="exists already"):
+        write()
+    assert path.read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_have_the_usual_rights(tmp_path):
+    (tmp_path / "plain").write_text("")
+    with whole_file(tmp_path / "ours"):
+        pass
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_a_link_stays_one(tmp_path):
+    (tmp_path / "real").write_text("old")
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    with whole_file(link, force=True, text=True) as file:
+        file.write("new")
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_devices_are_written_to():
+    with whole_file(os.devnull, text=True) as file:
+        file.write("gone")
+    assert os.path.exists(os.devnull)
+
+
+def test_folders_are_refused(tmp_path):
+    with pytest.raises(InputError, match="this is a folder"):
+        check_target(tmp_path)
