@@ -1,0 +1,82 @@
+"""Where a display draws, and the quiet look that all of them share."""
+
+from typing import Any
+
+from lordclust._validation import missing_extra
+from lordclust.plots.palette import QUIET
+
+
+def one_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the axes given, or those of a new figure."""
+    pyplot = _pyplot()
+    if ax is not None:
+        return _checked(ax)
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def stacked_axes(ax: Any, heights: list[float], size: tuple[float, float]) -> list[Any]:
+    """Return panels one above the other, in place of ax or in a new figure."""
+    pyplot = _pyplot()
+    if ax is None:
+        _, panels = pyplot.subplots(
+            len(heights), 1, sharex=True, figsize=size, height_ratios=heights,
+            layout="constrained", squeeze=False,
+        )  # fmt: skip
+        return list(panels[:, 0])
+    _checked(ax).axis("off")
+    gap = 0.5 * sum(heights) / len(heights)  # room for the titles
+    unit = 1 / (sum(heights) + gap * (len(heights) - 1))
+    panels, top = [], 1.0
+    for height in heights:
+        place = [0, top - height * unit, 1, height * unit]
+        panels.append(ax.inset_axes(place, sharex=panels[0] if panels else None))
+        top -= (height + gap) * unit
+    return panels
+
+
+def quiet(ax: Any, title: str = "", *, grid: bool = True) -> None:
+    """Give axes a title, and step back behind what they show."""
+    if title:
+        ax.set_title(title, loc="left", size=11, weight="bold")
+    ax.tick_params(which="both", colors=QUIET, labelsize=9)
+    ax.xaxis.label.set(color=QUIET, size=10)
+    ax.yaxis.label.set(color=QUIET, size=10)
+    if grid:
+        ax.grid(axis="y", color=QUIET, alpha=0.2, lw=0.8)  # on white and on black
+        ax.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.spines["bottom"].set_color("#BBBBBB")
+
+
+def ink() -> Any:
+    """Return the colour of the user's text: dark on white, light on black."""
+    return _pyplot().rcParams["text.color"]
+
+
+def bare(ax: Any) -> None:
+    """Leave axes without ticks, in a thin frame."""
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(visible=True, color="#CCCCCC", lw=0.8)
+
+
+def _pyplot() -> Any:
+    """Return pyplot, or say how to get it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plot") from error
+    return pyplot
+
+
+def _checked(ax: Any) -> Any:
+    """Refuse what is not axes: an array of them is easily passed by mistake."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax must be a matplotlib Axes, got {type(ax).__name__}. Pass one of those "
+            "that plt.subplots() returns, or leave it out for a new figure."
+        )
+    return ax
