@@ -1,0 +1,561 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const data = JSON.parse($("data").textContent);
+  const { n, k, points, top } = data;
+
+  // -- numbers -----------------------------------------------------------------
+
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const words = (text) => new Uint16Array(bytes(text).buffer);
+  const clusters = (k <= 256 ? bytes : words)(data.clusters);
+  const parts = bytes(data.parts);
+
+  /** Where the top clusters of a sample begin, at the tau shown. */
+  const at = (i) => (state.frame * points + i) * top;
+  const labelOf = (i) => clusters[at(i)];
+  const chanceOf = (i) => parts[at(i)] / 255;
+
+  /** The likeliest clusters of a sample as [cluster, probability], largest first. */
+  function chances(i) {
+    const found = [];
+    for (let t = at(i); t < at(i) + top; t++) found.push([clusters[t], parts[t] / 255]);
+    return found.sort((a, b) => b[1] - a[1]);
+  }
+
+  const percent = (p) => (p > 0 && p < 0.005 ? "<1%" : `${Math.round(100 * p)}%`);
+  const count = (x) => x.toLocaleString("en");
+
+  // -- state and colours -------------------------------------------------------
+
+  const state = { frame: data.start, layout: 0, cluster: null, sample: null };
+  const view = { scale: 1, x: 0, y: 0 }; // x, y: from the middle, on the grid
+
+  // Okabe and Ito's colours first, then Tol's: readers can tell them apart.
+  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
+    "#5B3FA0", "#8C6D31", "#882255", "#44AA99", "#8F8F20", "#6B7280"];
+  const DARK = ["#4AA3DF", "#FF7F3E", "#2CC295", "#E59AC4", "#9AD8FA", "#F5B83D",
+    "#A78BFA", "#C9A55A", "#E0608F", "#6FD3C2", "#C3C35A", "#A3AAB4"];
+  const SHAPES = ["round", "square", "diamond"]; // for more clusters than colours
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const theme = document.documentElement.dataset; // .theme is set once the reader chose
+  const isDark = () => (theme.theme ? theme.theme === "dark" : system.matches);
+  const colour = (j) => (isDark() ? DARK : LIGHT)[j % LIGHT.length];
+  const shape = (j) => SHAPES[Math.floor(j / LIGHT.length) % SHAPES.length];
+  const ink = () => getComputedStyle(document.body).color;
+
+  // -- small parts of the page ---------------------------------------------------
+
+  /** Make an element; whatever a user named goes in as text. */
+  function make(tag, name = "", text = "") {
+    const element = document.createElement(tag);
+    if (name) element.className = name;
+    if (text !== "") element.textContent = text;
+    return element;
+  }
+
+  function dot(j) {
+    const mark = make("span", `dot ${shape(j)}`);
+    mark.style.background = colour(j);
+    return mark;
+  }
+
+  function bar(part, fill) {
+    const outer = make("div", "bar");
+    const inner = make("i");
+    inner.style.width = `${100 * Math.min(1, part)}%`;
+    if (fill) inner.style.background = fill;
+    outer.append(inner);
+    return outer;
+  }
+
+  // -- the map -------------------------------------------------------------------
+
+  const map = $("map");
+  const tip = $("tip");
+
+  /** Fit a canvas to its place on the screen; return what to draw with. */
+  function fitted(canvas) {
+    const box = canvas.getBoundingClientRect();
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(box.width * ratio);
+    canvas.height = Math.round(box.height * ratio);
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return { pen, width: box.width, height: box.height };
+  }
+
+  /** Places by features or graph: they stay where they are. */
+  function fixed({ name, note, xy }) {
+    const grid = words(xy);
+    const box = [65535, 65535, 0, 0];
+    for (let i = 0; i < grid.length; i += 2) {
+      box[0] = Math.min(box[0], grid[i]); box[2] = Math.max(box[2], grid[i]);
+      box[1] = Math.min(box[1], grid[i + 1]); box[3] = Math.max(box[3], grid[i + 1]);
+    }
+    return { name, note, box, at: () => grid, tags: [] };
+  }
+
+  /** Places by membership: clusters on a circle, a sample between those it may be in. */
+  function circle() {
+    const corners = new Float32Array(2 * k);
+    data.ring.forEach((j, place) => {
+      const angle = Math.PI * (0.5 - (2 * place) / k);
+      corners.set([Math.cos(angle), Math.sin(angle)], 2 * j);
+    });
+    const room = Math.min(0.2, (0.8 * Math.PI) / k); // sure samples share a corner
+    const grid = new Float32Array(2 * points);
+    let seen = null;
+    const at = () => {
+      if (seen === state.frame) return grid;
+      seen = state.frame;
+      for (let i = 0; i < points; i++) {
+        // Steps of two unrelated numbers fill a disc evenly, the same way every time.
+        const turn = 2 * Math.PI * 0.5698403 * i;
+        const far = room * Math.sqrt((0.7548777 * i) % 1) * chanceOf(i);
+        let x = far * Math.cos(turn), y = far * Math.sin(turn);
+        for (const [j, p] of chances(i)) { x += p * corners[2 * j]; y += p * corners[2 * j + 1]; }
+        grid[2 * i] = 20000 * x; grid[2 * i + 1] = 20000 * y;
+      }
+      return grid;
+    };
+    const reach = 20000 * (1.1 + room);
+    const tags = data.ring.map((j) => [j, reach * corners[2 * j], reach * corners[2 * j + 1]]);
+    const note = "probability: between clusters if in doubt";
+    return { name: "Probabilities", note, box: [-reach, -reach, reach, reach], at, tags };
+  }
+
+  const layouts = data.layout ? [fixed(data.layout), circle()] : [circle()];
+
+  /** Pixels a step of the layout's grid: both axes have the same, as X has. */
+  function unit(width, height) {
+    const [x0, y0, x1, y1] = layouts[state.layout].box;
+    const margin = 36;
+    const [wide, high] = [Math.max(x1 - x0, 1), Math.max(y1 - y0, 1)];
+    return view.scale * Math.min((width - margin) / wide, (height - margin) / high);
+  }
+
+  /** Return the function from a place of the layout to one on the canvas. */
+  function projection(width, height) {
+    const [x0, y0, x1, y1] = layouts[state.layout].box;
+    const each = unit(width, height);
+    const [x, y] = [(x0 + x1) / 2 + view.x, (y0 + y1) / 2 + view.y];
+    return (u, v) => [width / 2 + (u - x) * each, height / 2 - (v - y) * each];
+  }
+
+  /** Return the function from a sample to its place on the canvas. */
+  function placer(width, height) {
+    const xy = layouts[state.layout].at();
+    const project = projection(width, height);
+    return (i) => project(xy[2 * i], xy[2 * i + 1]);
+  }
+
+  /** Write the names of clusters where a layout has places for them. */
+  function drawTags(pen, width, height) {
+    const project = projection(width, height);
+    pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillStyle = ink();
+    for (const [j, u, v] of layouts[state.layout].tags) pen.fillText(`${j}`, ...project(u, v));
+  }
+
+  /** Draw a sample; the three shapes have about the same area. */
+  function spot(pen, x, y, r, kind) {
+    const d = 1.25 * r;
+    pen.beginPath();
+    if (kind === "round") pen.arc(x, y, r, 0, 2 * Math.PI);
+    else if (kind === "square") pen.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r);
+    else for (const [u, v] of [[0, -d], [d, 0], [0, d], [-d, 0]]) pen.lineTo(x + u, y + v);
+    pen.fill();
+  }
+
+  /** The radius of a sample: small where there are many, larger when zoomed in. */
+  function radius(width, height) {
+    const fair = 0.21 * Math.sqrt((width * height) / points);
+    return Math.max(2, Math.min(5.5, fair)) * Math.min(2, Math.sqrt(view.scale));
+  }
+
+  function drawMap() {
+    $("reset").hidden = view.scale === 1; // first: the map gives way to it
+    const { pen, width, height } = fitted(map);
+    const place = placer(width, height);
+    const r = radius(width, height);
+    const even = 1 / k;
+    for (let i = 0; i < points; i++) {
+      const j = labelOf(i);
+      const [x, y] = place(i);
+      const sure = k > 1 ? Math.max(0, (chanceOf(i) - even) / (1 - even)) : 1;
+      const aside = state.cluster !== null && state.cluster !== j;
+      pen.globalAlpha = (0.13 + 0.77 * sure) * (aside ? 0.1 : 1);
+      pen.fillStyle = colour(j);
+      spot(pen, x, y, r, shape(j));
+    }
+    pen.globalAlpha = 1;
+    if (k <= 40) drawTags(pen, width, height);
+    drawRing(pen, place, r);
+  }
+
+  /** Mark the chosen sample, and say what is known of it. */
+  function drawRing(pen, place, r) {
+    tip.hidden = state.sample === null;
+    if (tip.hidden) return;
+    const [x, y] = place(state.sample);
+    pen.fillStyle = colour(labelOf(state.sample));
+    spot(pen, x, y, r + 1, "round");
+    pen.lineWidth = 1.75;
+    pen.strokeStyle = ink();
+    pen.beginPath();
+    pen.arc(x, y, r + 4, 0, 2 * Math.PI);
+    pen.stroke();
+    showTip(x, y);
+  }
+
+  function showTip(x, y) {
+    const i = state.sample;
+    tip.replaceChildren(make("b", "", data.ids[i]));
+    if (data.classes) tip.append(make("span", "class", `known as ${data.classes[i]}`));
+    for (const [j, p] of chances(i).slice(0, 4).filter(([, p]) => p >= 0.005)) {
+      const row = make("div", "row");
+      row.append(dot(j), make("span", "", `${j}`), bar(p, colour(j)), make("span", "p", percent(p)));
+      tip.append(row);
+    }
+    const left = x + 18 + tip.offsetWidth < map.clientWidth ? x + 18 : x - 18 - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(left, map.clientWidth - tip.offsetWidth))}px`;
+    tip.style.top = `${Math.max(0, Math.min(y - 20, map.clientHeight - tip.offsetHeight))}px`;
+  }
+
+  function nearest(x, y, reach) {
+    const place = placer(map.clientWidth, map.clientHeight);
+    let best = null, least = reach * reach;
+    for (let i = 0; i < points; i++) {
+      if (state.cluster !== null && labelOf(i) !== state.cluster) continue;
+      const [u, v] = place(i);
+      const d = (u - x) ** 2 + (v - y) ** 2;
+      if (d < least) { least = d; best = i; }
+    }
+    return best;
+  }
+
+  function choose(sample) {
+    if (sample === state.sample) return;
+    state.sample = sample;
+    drawMap();
+  }
+
+  function zoom(factor, x, y) {
+    const before = unit(map.clientWidth, map.clientHeight);
+    view.scale = Math.max(1, Math.min(40, view.scale * factor));
+    const after = unit(map.clientWidth, map.clientHeight);
+    view.x += (x - map.clientWidth / 2) * (1 / before - 1 / after);
+    view.y -= (y - map.clientHeight / 2) * (1 / before - 1 / after);
+    if (view.scale === 1) view.x = view.y = 0;
+    drawMap();
+  }
+
+  function whole() {
+    Object.assign(view, { scale: 1, x: 0, y: 0 });
+    drawMap();
+  }
+
+  function listenToMap() {
+    let held = null;
+    map.addEventListener("pointerdown", (e) => {
+      choose(nearest(e.offsetX, e.offsetY, 24));
+      if (view.scale === 1) return;
+      held = [e.offsetX, e.offsetY];
+      map.setPointerCapture(e.pointerId);
+      map.classList.add("held");
+    });
+    map.addEventListener("pointermove", (e) => {
+      if (!held) {
+        if (e.pointerType !== "touch") choose(nearest(e.offsetX, e.offsetY, 14));
+        return;
+      }
+      const each = unit(map.clientWidth, map.clientHeight);
+      view.x -= (e.offsetX - held[0]) / each;
+      view.y += (e.offsetY - held[1]) / each;
+      held = [e.offsetX, e.offsetY];
+      drawMap();
+    });
+    const release = () => { held = null; map.classList.remove("held"); };
+    map.addEventListener("pointerup", release);
+    map.addEventListener("pointercancel", release);
+    map.addEventListener("pointerleave", (e) => {
+      if (!held && e.pointerType !== "touch") choose(null); // a finger leaves when lifted
+    });
+    map.addEventListener("dblclick", (e) => zoom(2, e.offsetX, e.offsetY));
+    map.addEventListener("wheel", (e) => {
+      if (!e.ctrlKey && !e.metaKey) return; // plain wheels scroll the page
+      e.preventDefault();
+      zoom(Math.exp(-e.deltaY / 200), e.offsetX, e.offsetY);
+    }, { passive: false });
+    map.addEventListener("keydown", (e) => {
+      const middle = [map.clientWidth / 2, map.clientHeight / 2];
+      const act = {
+        "+": () => zoom(1.5, ...middle),
+        "-": () => zoom(1 / 1.5, ...middle),
+        Escape: whole,
+        ArrowRight: () => step(1),
+        ArrowLeft: () => step(-1),
+      }[e.key];
+      if (!act) return;
+      e.preventDefault();
+      act();
+    });
+    $("reset").addEventListener("click", whole);
+  }
+
+  /** Go through the doubtful samples with the keyboard. */
+  function step(by) {
+    const list = data.doubtful[state.frame].map(([i]) => i);
+    if (list.length === 0) return;
+    const now = list.indexOf(state.sample);
+    choose(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
+  }
+
+  // -- sizes -----------------------------------------------------------------------
+
+  const rows = [];
+
+  function makeSizes() {
+    for (let j = 0; j < k; j++) {
+      const button = make("button");
+      button.type = "button";
+      button.setAttribute("aria-pressed", "false");
+      const row = make("div", "row");
+      const line = bar(0);
+      const tick = make("u");
+      if (data.shares) line.append(tick);
+      const mark = dot(j);
+      const size = make("span", "p");
+      row.append(mark, make("span", "", `${j}`), line, size);
+      button.append(row);
+      const marks = make("small", "", data.marks?.[j] ?? "");
+      button.append(marks);
+      button.addEventListener("click", () => {
+        state.cluster = state.cluster === j ? null : j;
+        draw();
+      });
+      $("sizes").append(button);
+      rows.push({ button, mark, inner: line.firstChild, tick, size, marks });
+    }
+    $("sizes-note").textContent = data.shares
+      ? "Samples a cluster; the tick is the share asked for. Click to see one alone."
+      : "Samples a cluster. Click to see one alone.";
+  }
+
+  function drawSizes() {
+    const sizes = data.sizes[state.frame];
+    // One scale for all taus, but a cluster that takes nearly all is cut off.
+    const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * n), 1);
+    const scale = 1 / (1.25 * largest);
+    rows.forEach(({ button, mark, inner, tick, size, marks }, j) => {
+      const asked = data.shares ? `, share asked for ${(100 * data.shares[j]).toFixed(1)}%` : "";
+      button.setAttribute("aria-pressed", String(state.cluster === j));
+      button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${asked}`);
+      button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${asked}`;
+      mark.style.background = inner.style.background = colour(j);
+      inner.style.width = `${100 * Math.min(1, sizes[j] * scale)}%`;
+      if (data.shares) tick.style.left = `${100 * Math.min(1, data.shares[j] * n * scale)}%`;
+      size.textContent = count(sizes[j]);
+      marks.hidden = state.cluster !== j || marks.textContent === "";
+    });
+  }
+
+  // -- pairs -----------------------------------------------------------------------
+
+  const SHADES = {
+    light: ["#ffffff", "#a9d0e8", "#0072b2", "#00243d"],
+    dark: ["#191c1f", "#1c4a66", "#4aa3df", "#e4f3fd"],
+  };
+
+  /** 256 colours from never to surely. */
+  function ramp() {
+    const parse = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+    const stops = SHADES[isDark() ? "dark" : "light"].map(parse);
+    return Array.from({ length: 256 }, (_, value) => {
+      const x = (value / 255) * (stops.length - 1);
+      const low = Math.min(Math.floor(x), stops.length - 2);
+      return stops[low].map((from, c) => from + (x - low) * (stops[low + 1][c] - from));
+    });
+  }
+
+  /** The memberships of the samples of the picture; what is not listed is spread. */
+  function dense(list) {
+    const P = new Float32Array(list.length * k);
+    list.forEach((i, row) => {
+      const known = chances(i);
+      const rest = Math.max(0, 1 - known.reduce((sum, [, p]) => sum + p, 0));
+      if (k > top) P.fill(rest / (k - top), row * k, (row + 1) * k);
+      for (const [j, p] of known) P[row * k + j] = p;
+    });
+    return P;
+  }
+
+  function drawBlocks() {
+    const canvas = $("blocks"), list = data.blocks, m = list.length;
+    const edge = Math.max(2, Math.round(m / 45)); // a strip in the clusters' colours
+    const side = m + edge + 1;
+    canvas.width = canvas.height = side;
+    const pen = canvas.getContext("2d");
+    const image = pen.createImageData(m, m);
+    const P = dense(list), shades = ramp();
+    for (let a = 0; a < m; a++) {
+      for (let b = 0; b <= a; b++) {
+        let z = 0;
+        for (let j = 0; j < k; j++) z += P[a * k + j] * P[b * k + j];
+        const shade = shades[Math.min(255, Math.round(255 * z))];
+        for (const where of [a * m + b, b * m + a]) {
+          image.data.set(shade, 4 * where);
+          image.data[4 * where + 3] = 255;
+        }
+      }
+    }
+    pen.putImageData(image, edge + 1, edge + 1);
+    list.forEach((i, row) => {
+      pen.fillStyle = colour(labelOf(i));
+      pen.fillRect(0, edge + 1 + row, edge, 1);
+      pen.fillRect(edge + 1 + row, 0, 1, edge);
+    });
+  }
+
+  // -- lists -----------------------------------------------------------------------
+
+  function stack(i) {
+    const line = make("div", "stack");
+    for (const [j, p] of chances(i)) {
+      const piece = make("i");
+      piece.style.width = `${100 * p}%`;
+      piece.style.background = colour(j);
+      line.append(piece);
+    }
+    return line;
+  }
+
+  function drawDoubtful() {
+    const found = data.doubtful[state.frame];
+    $("doubtful-note").textContent = found.length ? "Samples, and the two clusters each is between." : "";
+    $("doubtful").replaceChildren(...found.map(([i, doubt]) => {
+      const [[a, p], [b, q]] = chances(i);
+      const item = make("li"), button = make("button"), who = make("div", "who");
+      button.type = "button";
+      button.title = `uncertainty ${doubt.toFixed(2)}`;
+      who.append(make("span", "", data.ids[i]), make("span", "", `${a} or ${b}`));
+      button.setAttribute("aria-label", `${data.ids[i]}: cluster ${a} ${percent(p)}, cluster ${b} ${percent(q)}`);
+      button.append(who, stack(i));
+      for (const event of ["pointerenter", "focus", "click"]) button.addEventListener(event, () => choose(i));
+      for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => choose(null));
+      item.append(button);
+      return item;
+    }));
+    if (!found.length) $("doubtful").append(make("li", "none", hint("No sample is in doubt here.")));
+  }
+
+  function drawPairs() {
+    const found = data.pairs[state.frame];
+    $("pairs-note").textContent = found.length ? "How much of the smaller cluster two clusters share." : "";
+    $("pairs").replaceChildren(...found.map(([a, b, share]) => {
+      const item = make("li"), two = make("span", "two");
+      two.append(dot(a), make("span", "", `${a} and ${b}`), dot(b));
+      item.append(two, bar(share), make("span", "p", percent(share)));
+      return item;
+    }));
+    if (!found.length) $("pairs").append(make("li", "none", hint("No two clusters share samples here.")));
+  }
+
+  const hint = (text) => (data.taus.length > 1 ? `${text} Move tau towards soft.` : text);
+
+  // -- tau ---------------------------------------------------------------------------
+
+  function makeSlider() {
+    const slider = $("tau"), last = data.taus.length - 1;
+    $("control").hidden = last === 0;
+    if (last === 0) return;
+    slider.max = last;
+    slider.value = state.frame;
+    slider.addEventListener("input", () => { state.frame = Number(slider.value); later(); });
+    $("home").addEventListener("click", () => { slider.value = state.frame = data.start; draw(); });
+    const line = data.sure.map((s, i) => `${(1000 * i) / last} ${(100 * (1 - s)).toFixed(1)}`).join("L");
+    $("curve-line").setAttribute("d", `M${line}`);
+    $("curve-area").setAttribute("d", `M0 100L${line}L1000 100Z`);
+  }
+
+  function drawTau() {
+    const tau = data.taus[state.frame], sure = percent(data.sure[state.frame]);
+    if (data.taus.length < 2) return;
+    $("tau-value").textContent = tau.toFixed(2);
+    $("tau").setAttribute("aria-valuetext", `tau ${tau.toFixed(2)}, mean certainty ${sure}`);
+    $("sure").textContent = `mean certainty ${sure}`;
+    $("home").disabled = state.frame === data.start;
+  }
+
+  // -- the page ------------------------------------------------------------------------
+
+  function drawNote() {
+    const seen = points < n ? `${count(points)} of ${count(n)} samples` : `${count(n)} samples`;
+    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. The fainter, the less certain.`;
+  }
+
+  function draw() {
+    drawTau(); drawNote(); drawSizes(); drawMap(); drawBlocks(); drawDoubtful(); drawPairs();
+  }
+
+  let waiting = false;
+  /** Draw before the next picture on the screen, once for many events. */
+  function later() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  }
+
+  function makeLayouts() {
+    const group = $("layouts");
+    group.hidden = layouts.length < 2;
+    layouts.forEach(({ name }, place) => {
+      const button = make("button", "", name);
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(place === 0));
+      button.addEventListener("click", () => {
+        state.layout = place;
+        [...group.children].forEach((b, i) => b.setAttribute("aria-pressed", String(i === place)));
+        drawNote();
+        whole();
+      });
+      group.append(button);
+    });
+  }
+
+  function showTheme() {
+    $("theme").textContent = isDark() ? "Light" : "Dark";
+    $("theme").setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours");
+    draw();
+  }
+
+  function makeTheme() {
+    $("theme").addEventListener("click", () => {
+      theme.theme = isDark() ? "light" : "dark";
+      showTheme();
+    });
+    system.addEventListener("change", showTheme);
+    let before; // paper is white
+    window.addEventListener("beforeprint", () => {
+      before = theme.theme;
+      theme.theme = "light";
+      draw();
+    });
+    window.addEventListener("afterprint", () => {
+      if (before) theme.theme = before;
+      else delete theme.theme;
+      draw();
+    });
+  }
+
+  makeSlider();
+  makeLayouts();
+  makeSizes();
+  makeTheme();
+  listenToMap();
+  new ResizeObserver(later).observe(map);
+  showTheme();
+})();

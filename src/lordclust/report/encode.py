@@ -1,0 +1,75 @@
+"""Arrays and text as a page can hold them: small, and inert."""
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+
+#: How many clusters of a sample a page knows by number; the rest is spread evenly.
+TOP = 5
+
+
+def top_clusters(
+    P: FloatArray, labels: IntArray, top: int = TOP
+) -> tuple[IntArray, IntArray]:
+    """Return the likeliest clusters of each row, its label first, and 255 P of them.
+
+    Examples
+    --------
+    >>> P = np.array([[0.2, 0.8, 0.0]])
+    >>> clusters, parts = top_clusters(P, np.array([1]), top=2)
+    >>> clusters, parts
+    (array([[1, 0]], dtype=uint8), array([[204,  51]], dtype=uint8))
+    """
+    rank = P.copy()
+    rows = np.arange(len(P))
+    rank[rows, labels] += 1.0  # exact sizes may give a label that is not the likeliest
+    order = np.argsort(-rank, axis=1, kind="stable")[:, :top]
+    parts = np.rint(255 * np.take_along_axis(P, order, axis=1)).astype(np.uint8)
+    kind = np.uint8 if P.shape[1] <= 256 else np.uint16
+    return order.astype(kind), parts
+
+
+def as_grid(places: FloatArray) -> IntArray:
+    """Return places on a grid of 65,536 steps a side, the aspect ratio kept.
+
+    Examples
+    --------
+    >>> as_grid(np.array([[0.0, 0.0], [2.0, 1.0]]))
+    array([[    0, 16384],
+           [65535, 49151]], dtype=uint16)
+    """
+    low, high = places.min(axis=0), places.max(axis=0)
+    span = float((high - low).max()) or 1.0
+    unit = 0.5 + (places - (low + high) / 2) / span
+    return np.asarray(np.rint(65535 * np.clip(unit, 0, 1)), dtype=np.uint16)
+
+
+def packed(A: Any) -> str:
+    """Return the bytes of an array, little-endian, in base64.
+
+    Examples
+    --------
+    >>> packed(np.array([1, 2, 3], dtype=np.uint8))
+    'AQID'
+    """
+    A = np.asarray(A)
+    return base64.b64encode(A.astype(A.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def inert_json(value: Any) -> str:
+    r"""Return JSON that cannot end, or begin, anything in a page around it.
+
+    Examples
+    --------
+    >>> inert_json("</script><!--")
+    '"\\u003c/script\\u003e\\u003c!--"'
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    # Outside strings JSON has none of these; inside, escapes say the same.
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

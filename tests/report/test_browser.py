@@ -1,0 +1,278 @@
+"""The page in a real browser: it moves, stays quiet, and fits any screen."""
+
+import json
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from test_build import made_path
+
+from lordclust import BLoRD, tau_path
+from lordclust.report import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+#: Set where the browser must be there: a test that is always skipped tests nothing.
+REQUIRED = "LORDCLUST_BROWSER" in os.environ
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+)  # fmt: skip
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+#: Ink of the map: what a picture is made of, so that two can be compared.
+INK = """
+const map = document.getElementById("map");
+const all = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
+let alpha = 0; const colours = new Set();
+for (let i = 0; i < all.length; i += 4) {
+  alpha += all[i + 3];
+  if (all[i + 3] > 200) colours.add(`${all[i] >> 4},${all[i + 1] >> 4},${all[i + 2] >> 4}`);
+}
+return [alpha, colours.size, map.toDataURL().length];
+"""  # noqa: E501
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and not REQUIRED,
+        reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability(
+        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+    )
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """The report of 1797 digits, with hostile names."""
+    X, y = load_digits(return_X_y=True)
+    model = BLoRD(10, tau=0.3).fit(X)
+    return write_report(
+        tmp_path_factory.mktemp("report") / "digits.html",
+        model,
+        tau_path(model.affinity_matrix_, 10, keep="all"),
+        X=X,
+        ids=[f"{HOSTILE} {i}" for i in range(len(X))],
+        names=[f"pixel {i} {HOSTILE}" for i in range(64)],
+        labels=y,
+        title=f"Digits {HOSTILE}",
+        comparison=[{"method": HOSTILE, "ACC": 0.95}],
+    )
+
+
+def opened(driver, file, *, width=1280, height=900, scheme="light"):
+    """Open a page on a screen; return the seconds until it is drawn."""
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+    )
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)  # what came before is not ours
+    begin = time.perf_counter()
+    driver.get(file.as_uri())
+    settle(driver)
+    return time.perf_counter() - begin
+
+
+def settle(driver):
+    """Wait until what was asked for is drawn."""
+    driver.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => "
+        "requestAnimationFrame(done));"
+    )
+
+
+def ink(driver):
+    """What the map shows, once all that was asked for is drawn."""
+    settle(driver)
+    return driver.execute_script(INK)
+
+
+def text(driver, name):
+    return driver.find_element("id", name).text
+
+
+def test_it_opens_in_silence(browser, digits):
+    opened(browser, digits)
+    assert browser.get_log("browser") == []
+    sent = [json.loads(entry["message"])["message"] for entry in
+            browser.get_log("performance")]  # fmt: skip
+    urls = [
+        message["params"]["request"]["url"]
+        for message in sent
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+    assert urls == [digits.as_uri()]
+    assert browser.execute_script(
+        "return performance.getEntriesByType('resource').length"
+    ) == 0  # fmt: skip
+
+
+def test_the_policy_stops_what_is_not_ours(browser, digits):
+    opened(browser, digits)
+    fetched = browser.execute_async_script(
+        "const done = arguments[0];"
+        "fetch('http://127.0.0.1:9/').then(() => done('sent'), e => done(e.name))"
+    )
+    assert fetched == "TypeError"
+    browser.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.hit = 1';"
+        "document.body.append(s)"
+    )
+    assert browser.execute_script("return window.hit") is None
+    blocked = " ".join(entry["message"] for entry in browser.get_log("browser"))
+    assert "Content Security Policy" in blocked
+
+
+def test_the_slider_moves_everything_together(browser, digits):
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, digits)
+    slider = browser.find_element("id", "tau")
+    slider.send_keys(Keys.END)
+    hard = ink(browser), text(browser, "sizes"), text(browser, "sure")
+    assert text(browser, "tau-value") == "1.00"
+    assert slider.get_attribute("aria-valuetext").startswith("tau 1.00")
+    slider.send_keys(Keys.HOME)
+    slider.send_keys(*[Keys.ARROW_RIGHT] * 3)
+    soft = ink(browser), text(browser, "sizes"), text(browser, "sure")
+    assert float(text(browser, "tau-value")) < 0.2
+    assert soft[0][0] < 0.8 * hard[0][0]  # the same points, fainter
+    assert soft[1] != hard[1]
+    assert soft[2] != hard[2]
+    doubtful = browser.find_elements("css selector", "#doubtful button")
+    assert len(doubtful) == 12
+    browser.find_element("id", "home").click()
+    settle(browser)
+    assert text(browser, "tau-value") == "0.30"
+
+
+def test_hover_says_who_it_is(browser, digits):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    opened(browser, digits)
+    first = browser.find_element("css selector", "#doubtful button")
+    browser.execute_script("arguments[0].focus()", first)
+    settle(browser)
+    tip = text(browser, "tip")
+    assert tip.startswith(HOSTILE)  # shown as text
+    assert "known as" in tip
+    assert tip.count("%") >= 2
+    browser.execute_script("arguments[0].blur()", first)
+    assert not browser.find_element("id", "tip").is_displayed()
+    ActionChains(browser).move_to_element_with_offset(
+        browser.find_element("id", "map"), 0, 0
+    ).perform()
+    settle(browser)
+    assert "%" in text(browser, "tip")
+
+
+def test_hostile_names_do_nothing(browser, digits):
+    opened(browser, digits)
+    assert browser.title == f"Digits {HOSTILE}"
+    assert browser.find_element("css selector", "h1").text == f"Digits {HOSTILE}"
+    assert browser.find_element("css selector", "td").text == HOSTILE
+    assert browser.find_elements("css selector", "img") == []
+    assert browser.execute_script("return document.scripts.length") == 2
+
+
+def test_clusters_places_and_zoom(browser, digits):
+    opened(browser, digits)
+    before = ink(browser)
+    cluster = browser.find_element("css selector", "#sizes button")
+    cluster.click()
+    assert cluster.get_attribute("aria-pressed") == "true"
+    assert "pixel" in cluster.text
+    assert ink(browser)[0] < 0.6 * before[0]
+    cluster.click()
+    assert ink(browser) == before
+    browser.find_elements("css selector", "#layouts button")[1].click()
+    assert "between clusters" in text(browser, "map-note")
+    assert ink(browser) != before
+    browser.find_elements("css selector", "#layouts button")[0].click()
+    browser.find_element("id", "map").send_keys("+")
+    assert ink(browser) != before
+    browser.find_element("id", "reset").click()
+    assert ink(browser) == before
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_no_screen_is_too_narrow(browser, digits, width):
+    opened(browser, digits, width=width, height=800)
+    assert browser.execute_script(
+        "return document.documentElement.scrollWidth"
+    ) <= width  # fmt: skip
+    assert ink(browser)[0] > 0
+
+
+def test_light_and_dark(browser, digits):
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    seen = {}
+    for scheme in ("light", "dark"):
+        opened(browser, digits, scheme=scheme)
+        seen[scheme] = browser.execute_script(paper), ink(browser)
+    assert seen["light"][0] == "rgb(247, 247, 245)"
+    assert seen["dark"][0] == "rgb(17, 19, 21)"
+    assert seen["light"][1] != seen["dark"][1]
+    browser.find_element("id", "theme").click()
+    assert browser.execute_script(paper) == seen["light"][0]
+    assert ink(browser) == seen["light"][1]
+
+
+def test_every_control_has_a_name(browser, digits):
+    opened(browser, digits)
+    nameless = browser.execute_script(
+        "const all = [...document.querySelectorAll('button, input, canvas, section')];"
+        "return all.filter("
+        "e => !e.hidden && !(e.ariaLabel || e.textContent.trim() || e.title || "
+        "(e.getAttribute('aria-labelledby') ?? '').split(' ').some("
+        "id => document.getElementById(id)) || e.labels?.length)).length"
+    )
+    assert nameless == 0
+
+
+def test_it_prints(browser, digits):
+    opened(browser, digits, scheme="dark")
+    assert len(browser.print_page()) > 20_000
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("k", [1, 2, 40, 300])
+def test_few_and_many_clusters_without_features(browser, tmp_path, k):
+    path = made_path(2 * k, k, (0.2, 0.6, 1.0))
+    file = write_report(tmp_path / "r.html", None, path)
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    assert len(browser.find_elements("css selector", "#sizes button")) == k
+    assert ink(browser)[0] > 0
+    assert not browser.find_element("id", "layouts").is_displayed()
+
+
+def test_seventy_thousand_samples_open_in_seconds(browser, tmp_path):
+    n = 70_000
+    path = made_path(n, 10, tuple(np.linspace(0.05, 1, 12)))
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    file = write_report(tmp_path / "r.html", None, path, X=X)
+    assert opened(browser, file) < 5
+    assert "5,000 of 70,000 samples" in text(browser, "map-note")
+    assert browser.get_log("browser") == []

@@ -1,0 +1,195 @@
+"""The file: whole, small, with everything in it, and nothing that acts."""
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from lordclust import BLoRD, make_method, tau_path
+from lordclust.files import InputError
+from lordclust.report import build, write_report
+from lordclust.report.story import Frame, Story, most_doubtful
+from lordclust.result import TauPath
+
+HOSTILE = "</script><script>alert(1)</script><!-- & \u2028 {{data}}"
+X = load_iris().data
+
+
+@pytest.fixture(scope="module")
+def model():
+    return BLoRD(3, tau=0.15).fit(X)
+
+
+def data_in(file):
+    """Return what the page's script reads."""
+    text = file.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text)
+    return json.loads(found[1])
+
+
+def made_path(n, k, taus, seed=0):
+    """Return a path of random memberships, from soft to hard."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(k, size=n)
+    noise = rng.dirichlet(np.ones(k), n)
+    kept = {t: t * np.eye(k)[labels] + (1 - t) * noise for t in taus}
+    flat = np.zeros(len(taus))
+    return TauPath(
+        np.array(taus), flat, np.tile(labels, (len(taus), 1)), kept, flat.astype(int),
+        flat, flat == 0, flat, np.full(k, 1 / k), (0.0, 1.0),
+    )  # fmt: skip
+
+
+def test_the_page_holds_the_model(model, tmp_path):
+    path = tau_path(model.affinity_matrix_, 3, keep="all")
+    file = write_report(tmp_path / "r.html", model, path, X=X)
+    data = data_in(file)
+    assert (data["n"], data["k"], data["points"]) == (150, 3, 150)
+    assert data["taus"][data["start"]] == model.tau_
+    assert data["sizes"][data["start"]] == model.sizes_.tolist()
+    parts = np.frombuffer(base64.b64decode(data["parts"]), np.uint8)
+    own = parts.reshape(len(data["taus"]), 150, 3)[data["start"]]
+    sure = model.membership_[np.arange(150), model.labels_]
+    np.testing.assert_allclose(own[:, 0] / 255, sure, atol=0.003)
+    first = model.uncertainty_.argmax()
+    assert data["doubtful"][data["start"]][0][0] == first
+
+
+def test_text_of_others_is_only_text(model, tmp_path):
+    file = write_report(
+        tmp_path / "r.html", model, X=X, ids=[f"{HOSTILE}{i}" for i in range(150)],
+        names=[HOSTILE] * 4, labels=[HOSTILE] * 150, title=HOSTILE,
+        comparison=[{HOSTILE: HOSTILE}], facts={HOSTILE: HOSTILE},
+    )  # fmt: skip
+    text = file.read_text(encoding="utf-8")
+    assert text.count("<script") == 2
+    assert text.count("</script>") == 2
+    assert "<!--" not in text
+    assert data_in(file)["ids"][0] == (HOSTILE + "0")
+    assert text.count("&lt;script&gt;alert(1)") >= 4
+
+
+def test_only_our_own_script_and_style_may_run(model, tmp_path):
+    text = write_report(tmp_path / "r.html", model, X=X).read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.S)[1]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert not re.search(r'(src|href)="|url\(|@import|https?://', text)
+    assert 'style="' not in text
+
+
+def test_tables_of_the_run(tmp_path):
+    auto = BLoRD(3, tau="auto", proportions="auto").fit(X)
+    rows = [{"method": "blord", "ACC": 0.9}, {"method": "sc", "seconds": 12.34567}]
+    text = write_report(
+        tmp_path / "r.html",
+        auto,
+        X=X,
+        comparison=rows,
+        facts={"seconds": 1.5, "numpy": 1},
+    ).read_text(encoding="utf-8")
+    for shown in (
+        "What the choice weighed", "Methods side by side", "<td>blord</td>",
+        '<td class="number">12.35</td>', "<dt>seconds</dt><dd>1.5</dd>",
+        "<dt>random_state</dt><dd>none</dd>", "<dt>converged</dt><dd>yes</dd>",
+        f"<dt>objective</dt><dd>{auto.objective_:.4g}</dd>", "<dt>lordclust</dt>",
+        f"<td>{auto.selection_.evidence[auto.selection_.best]:.1f}</td>",
+    ):  # fmt: skip
+        assert shown in text
+    assert text.count("<dt>numpy</dt>") == 1
+
+
+def test_features_that_mark_a_cluster_are_named(model, tmp_path):
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    file = write_report(tmp_path / "r.html", model, X=X, names=names)
+    setosa = model.labels_[0]
+    assert "petal length low" in data_in(file)["marks"][setosa]
+
+
+@pytest.mark.parametrize("method", ["sc", "lord", "gmm"])
+def test_any_method_has_a_page(method, tmp_path):
+    other = make_method(method, n_clusters=3, random_state=0).fit(X)
+    data = data_in(write_report(tmp_path / "r.html", other, X=X))
+    assert data["taus"] == [None]
+    assert data["sizes"] == [np.bincount(other.labels_, minlength=3).tolist()]
+
+
+def test_a_file_is_not_replaced_unasked(model, tmp_path):
+    file = tmp_path / "r.html"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="exists already"):
+        write_report(file, model, X=X)
+    assert file.read_text() == "mine"
+    assert write_report(file, model, X=X, force=True) == file
+    assert file.read_text().startswith("<!doctype html>")
+
+
+def test_a_failure_leaves_nothing(model, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(tmp_path / "r.html", model, X=X)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_the_samples_is_refused(model, tmp_path):
+    file = tmp_path / "r.html"
+    with pytest.raises(ValueError, match="ids must have 150 entries, got 2"):
+        write_report(file, model, X=X, ids=["a", "b"])
+    with pytest.raises(ValueError, match="labels must have 150 entries, got 1"):
+        write_report(file, model, X=X, labels=[1])
+    with pytest.raises(ValueError, match="names must have 4 entries, got 1"):
+        write_report(file, model, X=X, names=["a"])
+    with pytest.raises(ValueError, match="X must have a row for each of the 150"):
+        write_report(file, model, X=X[:9])
+    with pytest.raises(ValueError, match="max_points must be a positive integer"):
+        write_report(file, model, X=X, max_points=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_thinned_clusters_keep_their_part_and_doubt_is_seen():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [6000, 3000, 5])
+    P = 0.9 * np.eye(3)[labels] + 0.1 * rng.dirichlet(np.ones(3), len(labels))
+    story = Story([Frame(0.5, P, labels)], 0, None, np.ones(len(labels)))
+    points = build._chosen(story, 900)
+    assert len(points) == len(set(points.tolist())) == 900
+    assert (np.diff(points) > 0).all()
+    counts = np.bincount(labels[points], minlength=3)
+    assert abs(counts[0] - 600) < 20
+    assert abs(counts[1] - 300) < 20
+    assert counts[2] >= 1
+    assert set(most_doubtful(P)) <= set(points)
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+def test_very_few_points(most, tmp_path):
+    path = made_path(40, 3, (0.1, 0.5, 1.0))
+    coordinates = np.random.default_rng(0).normal(size=(40, 2))
+    file = write_report(tmp_path / "r.html", None, path, X=coordinates, max_points=most)
+    data = data_in(file)
+    assert len(data["ids"]) == data["points"] == most
+    for doubtful in data["doubtful"]:
+        assert all(0 <= i < most for i, _ in doubtful)
+
+
+def test_seventy_thousand_samples_stay_small(tmp_path):
+    n, taus = 70_000, tuple(np.linspace(0.05, 1, 12))
+    coordinates = np.random.default_rng(0).normal(size=(n, 3))
+    path = made_path(n, 10, taus)
+    file = write_report(tmp_path / "r.html", None, path, X=coordinates)
+    assert file.stat().st_size < 2_000_000
+    assert "shows 5,000 of them" in file.read_text(encoding="utf-8")
+    assert sum(data_in(file)["sizes"][-1]) == n
+    every = write_report(tmp_path / "all.html", None, path, X=coordinates, max_points=n)
+    assert every.stat().st_size < 25_000_000
