@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -8,7 +10,8 @@ from click.testing import CliRunner
 from lordclust import __version__
 from lordclust.cli.app import main
 
-HEAVY = ("sklearn", "numba", "scipy", "matplotlib")
+HEAVY = ("numpy", "sklearn", "numba", "scipy", "matplotlib", "rich")
+VERBS = tuple(main.commands)
 
 
 def python(code, *arguments):
@@ -29,16 +32,29 @@ def test_version():
     assert result.output.strip() == f"lordclust, version {__version__}"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"]])
-def test_help_and_version_import_nothing_heavy(arguments):
+def test_help_and_version_import_nothing_heavy():
     code = (
         "import json, sys\n"
         "from lordclust.cli.app import main\n"
-        "main(json.loads(sys.argv[1]), standalone_mode=False)\n"
+        "for arguments in json.loads(sys.argv[1]):\n"
+        "    main(arguments, standalone_mode=False)\n"
         f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))\n"
     )
-    last = python(code, json.dumps(arguments)).splitlines()[-1]
+    calls = [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS)]
+    last = python(code, json.dumps(calls)).splitlines()[-1]
     assert json.loads(last) == []
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_is_as_agreed(verb):
+    """After a change: LORDCLUST_WRITE_HELP=1 pytest tests/cli/test_app.py."""
+    arguments = [verb, "--help"] if verb else ["--help"]
+    text = CliRunner().invoke(main, arguments, prog_name="lordclust").output
+    agreed = Path(__file__).parent / "help" / f"{verb or 'lordclust'}.txt"
+    if os.environ.get("LORDCLUST_WRITE_HELP") == "1":
+        agreed.write_text(text)
+    assert text == agreed.read_text()
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_module_runs_as_a_command():

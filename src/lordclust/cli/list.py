@@ -1,0 +1,58 @@
+"""``lordclust list``: what there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["methods", "datasets"]), default="methods")
+@click.option("--json", "json_", is_flag=True, help="As JSON.")
+def list_(what: str, json_: bool) -> None:
+    """List the methods (the default) or the data sets.
+
+    A table at a terminal, csv otherwise.
+    """
+    from lordclust.cli.summary import to_json
+    from lordclust.cli.tables import print_rows
+
+    rows = _methods() if what == "methods" else _datasets()
+    if json_:
+        click.echo(to_json(rows), nl=False)
+    else:
+        print_rows(rows)
+
+
+def _methods() -> list[dict[str, Any]]:
+    """Return a row for each method."""
+    from lordclust.registry import METHODS
+
+    return [
+        {
+            "name": line.name,
+            "title": line.title,
+            "takes": line.takes,
+            "source": line.source,
+            "algorithm": line.status,
+        }
+        for line in METHODS.values()
+    ]
+
+
+def _datasets() -> list[dict[str, Any]]:
+    """Return a row for each data set."""
+    from lordclust.datasets.catalog import CATALOG
+
+    return [
+        {
+            "name": entry.name,
+            "title": entry.title,
+            "samples": entry.n,
+            "features": entry.d,
+            "classes": entry.k,
+            "from": entry.sources[0],
+        }
+        for entry in CATALOG.values()
+    ]

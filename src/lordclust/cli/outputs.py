@@ -1,0 +1,123 @@
+"""The files of a command: checked before the work, and there together or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from lordclust.cli.exits import Failure
+from lordclust.files.error import InputError
+from lordclust.files.whole import check_target
+
+STDOUT = "-"
+
+
+class Outputs:
+    """Where a command writes, by option.
+
+    Parameters
+    ----------
+    targets : dict of str to str or None
+        File for each option, "-" for stdout, None if it is not asked for.
+    inputs : tuple of str
+        Files that are read, and so never written.
+    force : bool
+        Whether files that exist may be replaced.
+    """
+
+    def __init__(
+        self, targets: dict[str, str | None], inputs: tuple[str, ...], *, force: bool
+    ) -> None:
+        self.targets = {o: t for o, t in targets.items() if t is not None}
+        self.files = {o: Path(t) for o, t in self.targets.items() if t != STDOUT}
+        self.inputs, self.force = inputs, force
+        self._check()
+
+    def __contains__(self, option: str) -> bool:
+        return option in self.targets
+
+    def to_stdout(self, option: str) -> bool:
+        """Tell whether an option's output goes to stdout."""
+        return self.targets.get(option) == STDOUT
+
+    def _check(self) -> None:
+        """Refuse what could not be written, before the work begins."""
+        streams = [option for option in self.targets if self.to_stdout(option)]
+        if len(streams) > 1:
+            raise click.UsageError(
+                f"{' and '.join(streams)} both go to stdout. Give one of them a file."
+            )
+        seen = {Path(name).resolve(): "the input" for name in self.inputs}
+        for option, path in self.files.items():
+            other = seen.setdefault(path.resolve(), option)
+            if other != option:
+                raise click.UsageError(
+                    f"{option} {path} is also {other}. Give it another name."
+                )
+            self._place(path)
+
+    def _place(self, path: Path) -> Path:
+        """Return where a file will be, links followed, if it may be written there."""
+        if is_stream(path):
+            return path
+        try:
+            return check_target(path, self.force)
+        except InputError as error:
+            raise Failure(str(error)) from None
+
+    @contextmanager
+    def together(self) -> Iterator[dict[str, Path]]:
+        """Give a temporary name for each file; at the end all get their own."""
+        places = {option: self._place(path) for option, path in self.files.items()}
+        names = {option: _temporary(place) for option, place in places.items()}
+        with _default_interrupts():
+            try:
+                yield names
+                for path in self.files.values():
+                    self._place(path)  # one may have come meanwhile
+                for option, place in places.items():
+                    if names[option] != place:
+                        os.replace(names[option], place)
+            except OSError as error:
+                name = error.filename or "a file"
+                raise Failure(f"Cannot write {name}: {error.strerror}.") from error
+            finally:
+                for option, name in names.items():
+                    if name != places[option]:
+                        name.unlink(missing_ok=True)
+
+    def say(self, *, quiet: bool) -> None:
+        """Tell which files are there now."""
+        for path in self.files.values() if not quiet else ():
+            click.echo(f"wrote {path}", err=True)
+
+
+def is_stream(path: Path) -> bool:
+    """Tell whether a path is a pipe or a device, such as /dev/stdout."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _temporary(place: Path) -> Path:
+    """Return a name in the same folder, of the same suffix; a device is itself."""
+    if is_stream(place):
+        return place
+    return place.with_name(f".{os.getpid()}.part.{place.name[-200:]}")
+
+
+@contextmanager
+def _default_interrupts() -> Iterator[None]:
+    """Let every Ctrl-C raise, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,56 @@
+"""The report of a model, with the path it lies on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lordclust.cli.samples import Samples
+from lordclust.report import write_report
+from lordclust.result import TauPath
+from lordclust.solver.path import tau_path
+
+#: Taus of the slider; above so many samples there is none, as a path takes long.
+TAUS = tuple(i / 20 for i in range(1, 21))
+SLIDER_UP_TO = 20_000
+
+
+def write_page(
+    path: Path,
+    model: Any,
+    samples: Samples,
+    *,
+    facts: dict[str, Any],
+    comparison: list[dict[str, Any]] | None = None,
+) -> None:
+    """Write the report; an existing file is replaced."""
+    write_report(
+        path,
+        model,
+        path_around(model, samples),
+        None if samples.precomputed else samples.X,
+        ids=samples.ids.tolist(),
+        names=samples.names,
+        labels=samples.labels,
+        comparison=comparison,
+        facts=facts,
+        force=True,
+    )
+
+
+def path_around(model: Any, samples: Samples) -> TauPath | None:
+    """Return the path in tau for the model's shares, None if it can have none."""
+    if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
+        return None
+    if model.proportions_.min() <= 0 or len(samples.ids) > SLIDER_UP_TO:
+        return None
+    return tau_path(
+        model.affinity_matrix_,
+        len(model.proportions_),
+        taus=TAUS,
+        proportions=model.proportions_,
+        sample_weight=getattr(model, "_weight", None),
+        known_labels=samples.known,
+        keep="all",
+        n_jobs=model.n_jobs,
+    )

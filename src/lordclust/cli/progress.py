@@ -1,0 +1,70 @@
+"""Progress on stderr: only for a person at a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Display:
+    """Shows the stage of the work, how long it takes, and how long it will.
+
+    Silent if ``quiet``, or if stderr is not a terminal.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True)
+        self.on = self.console.is_terminal and not quiet
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def stage(self, text: str, total: float | None = None) -> None:
+        """Begin a stage; with a total it has a bar and the time left."""
+        self.close()
+        if not self.on:
+            return
+        self._progress = _bar(self.console, total is not None)
+        self._progress.start()
+        self._task = self._progress.add_task(text, total=total)
+
+    def at(self, done: float, text: str | None = None) -> None:
+        """Say how far the stage is, and what it is at."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, completed=done, description=text)
+
+    def close(self) -> None:
+        """Remove what is shown: it leaves no trace in the terminal."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _bar(console: object, bounded: bool) -> Progress:
+    """Return a line with a spinner, and with a bar if the end is known."""
+    from rich import progress as parts
+
+    columns: list[str | parts.ProgressColumn] = [
+        parts.SpinnerColumn(),
+        parts.TextColumn("{task.description}", markup=False),
+    ]
+    if bounded:
+        columns += [parts.BarColumn(), parts.TimeRemainingColumn()]
+    else:
+        columns += [parts.TimeElapsedColumn()]
+    return parts.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]

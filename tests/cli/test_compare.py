@@ -1,0 +1,98 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lordclust.cli.compare_run import modularity
+from lordclust.registry import METHODS
+
+COLUMNS = ("--label-column", "class")
+
+
+def table(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_one_line_a_method(run, points):
+    result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "blord,sc,gmm")
+    assert result.exit_code == 0, result.stderr
+    lines = table(result.stdout)
+    assert [row["method"] for row in lines] == ["blord", "sc", "gmm"]
+    for row in lines:
+        assert sum(map(int, row["sizes"].split())) == 45
+        assert float(row["acc"]) > 0.9
+        assert 0.3 < float(row["silhouette"]) < 1
+        assert 0.3 < float(row["modularity"]) < 1
+        assert float(row["seconds"]) >= 0
+        assert row["note"] == ""
+
+
+def test_a_method_that_fails_says_why_and_others_go_on(run, tmp_path):
+    S = np.kron(np.eye(2), np.ones((4, 4)))
+    np.save(tmp_path / "S.npy", S)
+    out = tmp_path / "table.csv"
+    result = run("compare", tmp_path / "S.npy", "-k", 2, "--precomputed",
+                 "--methods", "gmm,lord", "-o", out)  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    gmm, lord = table(out.read_text())
+    assert gmm["note"] == "gmm needs features, but INPUT holds similarities."
+    assert gmm["sizes"] == ""
+    assert lord["sizes"] == "4 4"
+    assert "acc" not in lord
+
+
+def test_if_all_fail_the_code_says_so(run, tmp_path):
+    np.save(tmp_path / "S.npy", np.eye(4))
+    result = run("compare", tmp_path / "S.npy", "-k", 2, "--precomputed", "--json",
+                 "--methods", "gmm")  # fmt: skip
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["methods"][0]["sizes"] is None
+    assert "No method succeeded" in result.stderr
+
+
+def test_unknown_methods_are_refused_before_anything_is_read(run):
+    result = run("compare", "none.csv", "-k", 3, "--methods", "blord,scc")
+    assert result.exit_code == 2
+    assert "Did you mean 'sc'?" in result.stderr
+
+
+def test_interrupted_it_keeps_what_is_finished(run, points, monkeypatch):
+    from lordclust.cli import compare_run
+
+    fit = compare_run.fit_model
+
+    def interrupted(model, samples):
+        if type(model).__name__ == "NCut":
+            raise KeyboardInterrupt
+        return fit(model, samples)
+
+    monkeypatch.setattr(compare_run, "fit_model", interrupted)
+    result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "sc,ncut,kkm")
+    assert result.exit_code == 130
+    assert [row["method"] for row in table(result.stdout)] == ["sc"]
+    assert "Finished and kept: sc." in result.stderr
+
+
+@given(st.integers(2, 6), st.integers(2, 6))
+def test_modularity_of_equal_cliques(k, size):
+    S = np.kron(np.eye(k), np.ones((size, size)) - np.eye(size))
+    labels = np.repeat(np.arange(k), size)
+    assert modularity(S, labels) == pytest.approx(1 - 1 / k)
+    assert modularity(S, np.zeros_like(labels)) == pytest.approx(0)
+    assert modularity(0 * S, labels) is None
+
+
+def test_list_is_the_registry(run):
+    lines = table(run("list").stdout)
+    assert [row["name"] for row in lines] == list(METHODS)
+    assert [row["title"] for row in lines] == [m.title for m in METHODS.values()]
+    assert json.loads(run("list", "methods", "--json").stdout) == lines
+
+
+def test_list_of_data_sets(run):
+    lines = {row["name"]: row for row in table(run("list", "datasets").stdout)}
+    assert lines["iris"]["samples"] == "150"
+    assert lines["iris"]["classes"] == "3"

@@ -1,0 +1,279 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from lordclust import BLoRD, LoRD, metrics
+from lordclust.cli.exits import plain_errors
+
+COLUMNS = ("--label-column", "class")
+
+
+def table(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_labels_are_those_of_the_estimator(run, points, rows):
+    result = run(
+        "fit", points, "-k", 3, *COLUMNS, "--tau", 0.3, "--proportions", "equal"
+    )
+    assert result.exit_code == 0, result.stderr
+    lines, given = table(result.stdout), rows(points)
+    X = np.array([[float(row["x"]), float(row["y"])] for row in given])
+    model = BLoRD(3, tau=0.3).fit(X)
+    assert list(lines[0]) == ["name", "label", "probability", "uncertainty"]
+    assert [row["name"] for row in lines] == [row["name"] for row in given]
+    assert [int(row["label"]) for row in lines] == model.labels_.tolist()
+    assert [float(row["probability"]) for row in lines] == (
+        model.membership_[np.arange(len(X)), model.labels_].tolist()
+    )
+    assert [float(row["uncertainty"]) for row in lines] == model.uncertainty_.tolist()
+
+
+def test_output_letter_by_letter(run, tmp_path):
+    path = tmp_path / "six.tsv"
+    path.write_text('who\tx\nAda\t0\nBo\t1\n"C""c"\t2\nD,d\t7\nEve\t8\nF\t9\n')
+    result = run("fit", path, "-k", 2, "--tau", 1, "--proportions", "equal", "-q")
+    assert result.stderr == ""
+    assert result.stdout == (
+        "who,label,probability,uncertainty\n"
+        "Ada,0,1.0,0.0\n"
+        "Bo,0,1.0,0.0\n"
+        '"C""c",0,1.0,0.0\n'
+        '"D,d",1,1.0,0.0\n'
+        "Eve,1,1.0,0.0\n"
+        "F,1,1.0,0.0\n"
+    )
+
+
+def test_tau_and_shares_are_chosen_unless_given(run, points):
+    result = run("fit", points, "-k", 3, *COLUMNS, "--json")
+    facts = json.loads(result.stdout)
+    assert facts["parameters"]["tau"] == facts["parameters"]["proportions"] == "auto"
+    assert sum(facts["sizes"]) == facts["input"]["n_samples"] == 45
+    assert "chosen without labels: tau and proportions" in result.stderr
+
+
+def test_json_says_what_was_run(run, points, tmp_path, rows):
+    out, facts = tmp_path / "labels.csv", tmp_path / "facts.json"
+    arguments = ("--tau", 0.5, "--proportions", "0.2,0.3,0.5", "--seed", 3)
+    result = run(
+        "fit", points, "-k", 3, *COLUMNS, *arguments, "-o", out, "--json", facts
+    )
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    said = json.loads(facts.read_text())
+    assert (said["tau"], said["seed"], said["converged"]) == (0.5, 3, True)
+    assert sorted(said["proportions"]) == pytest.approx([0.2, 0.3, 0.5])
+    assert said["input"] == {
+        "source": str(points),
+        "n_samples": 45,
+        "n_features": 2,
+        "precomputed": False,
+        "scale": "none",
+    }
+    labels = [int(row["label"]) for row in rows(out)]
+    assert said["sizes"] == np.bincount(labels, minlength=3).tolist()
+    assert said["acc"] == metrics.accuracy([r["class"] for r in rows(points)], labels)
+    assert {"lordclust", "python", "numpy", "numba"} <= set(said["versions"])
+
+
+def test_probabilities_meet_the_shares(run, points, tmp_path, rows):
+    out, proba = tmp_path / "labels.csv", tmp_path / "p.csv"
+    run("fit", points, "-k", 3, *COLUMNS, "--tau", 0.2, "--proportions", "0.5,0.3,0.2",
+        "-o", out, "--proba", proba)  # fmt: skip
+    P = np.array([[float(row[f"p{j}"]) for j in range(3)] for row in rows(proba)])
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_allclose(P.mean(axis=0), [0.5, 0.3, 0.2], atol=1e-9)
+
+
+def test_sizes_are_met_to_the_sample(run, points, tmp_path):
+    sizes = tmp_path / "sizes.txt"
+    sizes.write_text("20\n15\n10\n")
+    for given in ("20,15,10", sizes):
+        result = run(
+            "fit", points, "-k", 3, *COLUMNS, "--cluster-sizes", given, "--tau", 1
+        )
+        labels = [int(row["label"]) for row in table(result.stdout)]
+        assert np.bincount(labels).tolist() == [20, 15, 10]
+
+
+def test_soft_shares_are_a_wish(run, points):
+    arguments = ("fit", points, "-k", 3, *COLUMNS, "--tau", 0.5, "--json")
+    result = run(*arguments, "--proportions", "0.5,0.3,0.2", "--strength", 0.1)
+    said = json.loads(result.stdout)
+    assert said["parameters"]["proportions"] == [[0.5, 0.3, 0.2], 0.1]
+    assert max(said["proportions"]) < 0.499
+
+
+def test_weights_and_known_labels_come_from_columns(run, points, rows):
+    given = rows(points)
+    X = np.array([[float(row["x"]), float(row["y"])] for row in given])
+    weight = np.arange(1.0, 46.0)
+    known = np.where(np.arange(45) % 5 == 0, np.repeat([2, 0, 1], 15), -1)
+    with open(points, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "known", "y", "w"])
+        for x, k, w in zip(X, known, weight, strict=True):
+            writer.writerow(
+                [repr(float(x[0])), k if k >= 0 else "", repr(float(x[1])), w]
+            )
+    columns = ("--weight-column", "w", "--known-labels", "known")
+    result = run("fit", points, "-k", 3, "--tau", 1, "--strength", 1, *columns)
+    assert result.exit_code == 0, result.stderr
+    lines = table(result.stdout)
+    model = BLoRD(3, proportions=(None, 1.0))
+    model.fit(X, sample_weight=weight, known_labels=known)
+    assert [int(row["label"]) for row in lines] == model.labels_.tolist()
+    assert [row["id"] for row in lines] == [str(i) for i in range(45)]
+
+
+def test_scaling_changes_what_is_near(run, points):
+    common = ("fit", points, "-k", 3, *COLUMNS, "--tau", 0.3, "--proportions", "equal")
+    plain, scaled = (run(*common, "--scale", s).stdout for s in ("none", "zscore"))
+    assert plain != scaled
+
+
+def test_other_methods_say_what_they_know(run, points):
+    result = run("fit", points, "-k", 3, *COLUMNS, "--method", "sc")
+    assert list(table(result.stdout)[0]) == ["name", "label"]
+    assert result.stderr.startswith("sc: 45 samples x 2 features")
+
+
+def test_empty_classes_are_not_scored(run, points):
+    text = points.read_text().replace(",a\n", ",\n")
+    points.write_text(text)
+    common = ("fit", points, "-k", 3, *COLUMNS, "--method", "sc", "--json")
+    assert json.loads(run(*common).stdout)["acc"] == 1
+    points.write_text(text.replace(",b\n", ",\n").replace(",c\n", ",\n"))
+    assert "acc" not in json.loads(run(*common).stdout)
+
+
+def test_an_id_column_never_hides_another(run, points):
+    points.write_text(points.read_text().replace("name,x", "label,x"))
+    lines = table(run("fit", points, "-k", 3, *COLUMNS, "--method", "sc").stdout)
+    assert list(lines[0]) == ["id", "label"]
+    assert lines[44]["id"] == "s44"
+
+
+def test_quiet_is_silent(run, points, tmp_path):
+    out = tmp_path / "labels.csv"
+    result = run("fit", points, "-k", 3, *COLUMNS, "--method", "sc", "-q", "-o", out)
+    assert (result.stdout, result.stderr) == ("", "")
+    assert out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["-k", "3", "--tau", "2"], 2, "from 0 (soft) to 1 (hard)"),
+        (["-k", "3", "--method", "blrd"], 2, "Did you mean 'blord'?"),
+        (["-k", "3", "--method", "sc", "--tau", "1"], 2, "method sc has no --tau"),
+        (["-k", "3", "--cluster-sizes", "1.5,2"], 2, "whole numbers"),
+        (["-k", "3", "--proportions", "auto", "--strength", "1"], 2, "--strength"),
+        (["-k", "3", "--neighbors", "5", "--precomputed"], 2, "--neighbors"),
+        (["-k", "3", "--jobs", "0"], 2, "--jobs"),
+        (["-k", "3", "--precomputed", "--scale", "minmax"], 2, "is for features"),
+        (["-k", "3", "-o", "labels.docx"], 2, "must end with one of .csv"),
+        (["-k", "3", "--json", "--proba", "-"], 2, "both go to stdout"),
+        (["-k", "3", "--proportions", "0.5,0.5"], 3, "n_clusters=3 numbers"),
+        (["-k", "99"], 3, "from 1 to n_samples=45"),
+        (["-k", "3", "--columns", "x,z"], 3, "'z'"),
+        (["-k", "3", "--weight-column", "w"], 3, "no column 'w'"),
+        (["-k", "3", "-o", "no/such/folder.csv"], 1, "there is no folder"),
+    ],
+)
+def test_mistakes_are_one_sentence_with_a_code(run, points, arguments, code, words):
+    result = run("fit", points, *COLUMNS, *arguments)
+    assert result.exit_code == code, result.stderr
+    assert words in result.stderr
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there(run, tmp_path):
+    result = run("fit", tmp_path / "none.csv", "-k", 3)
+    assert result.exit_code == 3
+    assert "none.csv" in result.stderr
+
+
+def test_files_are_replaced_only_by_force(run, points, tmp_path):
+    out, facts = tmp_path / "labels.csv", tmp_path / "facts.json"
+    facts.write_text("old")
+    arguments = ("fit", points, "-k", 3, *COLUMNS, "--method", "sc", "-o", out)
+    result = run(*arguments, "--json", facts)
+    assert result.exit_code == 1
+    assert "--force" in result.stderr
+    assert not out.exists()
+    assert facts.read_text() == "old"
+    assert run(*arguments, "--json", facts, "--force").exit_code == 0
+    assert json.loads(facts.read_text())["method"] == "sc"
+
+
+def test_the_input_is_never_an_output(run, points):
+    before = points.read_text()
+    for option in ("-o", "--json"):
+        result = run("fit", points, "-k", 3, option, points, "--force")
+        assert result.exit_code == 2
+        assert "is also the input" in result.stderr
+    assert points.read_text() == before
+
+
+def test_all_files_or_none(run, points, tmp_path, monkeypatch):
+    from lordclust.cli import fit_run
+
+    def broken(document):
+        raise OSError(28, "No space left on device", "facts.json")
+
+    monkeypatch.setattr(fit_run.summary, "to_json", broken)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    result = run("fit", points, "-k", 3, *COLUMNS, "--method", "sc",
+                 "-o", tmp_path / "a.csv", "--json", tmp_path / "b.json")  # fmt: skip
+    assert result.exit_code == 1
+    assert "No space left" in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_strict_writes_nothing_without_convergence(run, points, tmp_path, monkeypatch):
+    from lordclust.cli import fit_run
+
+    hurried = LoRD(3, max_iter=1, tol=1e-15)
+    monkeypatch.setattr(fit_run, "make_estimator", lambda *_, **__: hurried)
+    arguments = ("fit", points, "-k", 3, *COLUMNS, "--method", "lord")
+    result = run(*arguments, "--strict", "-o", tmp_path / "a.csv")
+    assert result.exit_code == 4
+    assert "max_iter" in result.stderr
+    assert not (tmp_path / "a.csv").exists()
+    result = run(*arguments, "-o", tmp_path / "a.csv")
+    assert result.exit_code == 0
+    assert "Warning: LoRD stopped" in result.stderr
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    monkeypatch.setenv("LORDCLUST_DEBUG", "1")
+    with pytest.raises(ValueError, match="plain"), plain_errors():
+        raise ValueError("plain")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ValueError("too big"), 3, "too big"),
+        (MemoryError(), 1, "memory"),
+        (OSError(13, "Permission denied", "a.csv"), 1, "a.csv: Permission denied."),
+        (ImportError("pip install x"), 1, "pip install x"),
+        (KeyboardInterrupt(), 130, "Nothing was written"),
+        (RuntimeError("odd"), 1, "LORDCLUST_DEBUG=1"),
+    ],
+)
+def test_every_error_has_a_code(monkeypatch, error, code, words):
+    import click
+
+    monkeypatch.delenv("LORDCLUST_DEBUG", raising=False)
+    with pytest.raises(click.ClickException) as caught, plain_errors():
+        raise error
+    assert caught.value.exit_code == code
+    assert words in caught.value.message

@@ -1,0 +1,28 @@
+import csv
+import re
+import shlex
+from pathlib import Path
+
+from sklearn.datasets import load_iris
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
+
+
+def test_the_commands_of_the_guide_run_as_it_says(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    iris = load_iris()
+    with open("iris.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["flower", "sl", "sw", "pl", "pw", "species"])
+        for i, (x, y) in enumerate(zip(iris.data, iris.target, strict=True)):
+            writer.writerow([f"f{i}", *x, iris.target_names[y]])
+    page = PAGE.read_text()
+    blocks = re.findall(r"```shell\n(.*?)```", page, flags=re.DOTALL)
+    results = [
+        run(*shlex.split(line)[1:]) for block in blocks for line in block.splitlines()
+    ]
+    assert len(results) == 11
+    for result in results:
+        assert result.exit_code == 0, result.stderr
+    said = re.sub(r"\d+\.\d+ s", "0.65 s", results[0].stderr)
+    assert "".join(f"    {line}\n" for line in said.splitlines()) in page

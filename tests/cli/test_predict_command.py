@@ -1,0 +1,150 @@
+import csv
+
+import numpy as np
+import pytest
+
+from lordclust import BLoRD
+
+COLUMNS = ("--label-column", "class")
+
+
+def table(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+@pytest.fixture
+def model(run, points, tmp_path):
+    """A model of scaled features, saved by the command."""
+    path = tmp_path / "m.lord"
+    wishes = ("-k", 3, "--tau", 0.4, "--proportions", "equal", "--scale", "zscore")
+    files = ("-o", tmp_path / "old.csv", "--model", path)
+    result = run("fit", points, *COLUMNS, *wishes, *files)
+    assert result.exit_code == 0, result.stderr
+    return path
+
+
+def test_fitted_samples_keep_labels_and_probabilities(run, model, points, tmp_path):
+    result = run("predict", model, points)
+    assert result.exit_code == 0, result.stderr
+    assert table(result.stdout) == table((tmp_path / "old.csv").read_text())
+
+
+def test_new_samples_are_scaled_as_the_fitted_ones_were(run, model, points, rows):
+    X = np.array([[float(row["x"]), float(row["y"])] for row in rows(points)])
+    shift, width = X.mean(axis=0), X.std(axis=0)
+    fitted = BLoRD(3, tau=0.4).fit((X - shift) / width)
+    new = X[::4] + 0.3
+    points.with_name("new.csv").write_text(
+        "y,extra,x\n" + "".join(f"{y!r},9,{x!r}\n" for x, y in new.tolist())
+    )  # other columns and another order do not matter
+    result = run("predict", model, points.with_name("new.csv"))
+    lines = table(result.stdout)
+    P = fitted.predict_proba((new - shift) / width)
+    assert [int(row["label"]) for row in lines] == P.argmax(axis=1).tolist()
+    np.testing.assert_allclose(
+        [float(row["probability"]) for row in lines], P.max(axis=1), rtol=1e-9
+    )
+    assert [row["id"] for row in lines] == [str(i) for i in range(len(new))]
+
+
+def test_a_batch_meets_sizes(run, model, points, tmp_path, rows):
+    out, proba = tmp_path / "new.csv", tmp_path / "p.csv"
+    arguments = ("--cluster-sizes", "25,20,0", "-o", out, "--proba", proba)
+    result = run("predict", model, points, *COLUMNS, *arguments)
+    assert result.exit_code == 0, result.stderr
+    labels = [int(row["label"]) for row in rows(out)]
+    assert np.bincount(labels, minlength=3).tolist() == [25, 20, 0]
+    P = np.array([[float(row[f"p{j}"]) for j in range(3)] for row in rows(proba)])
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert "clusters of 25, 20, 0 samples, ACC 0." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("shares", "sizes"), [("model", [15, 15, 15]), ("0.2,0.4,0.4", [9, 18, 18])]
+)
+def test_a_batch_meets_shares(run, model, points, shares, sizes):
+    result = run("predict", model, points, "--proportions", shares)
+    labels = [int(row["label"]) for row in table(result.stdout)]
+    assert np.bincount(labels, minlength=3).tolist() == sizes
+
+
+def test_missing_columns_are_named(run, model, points):
+    points.write_text(points.read_text().replace("name,x,y", "name,x,z"))
+    result = run("predict", model, points)
+    assert result.exit_code == 3
+    assert "'y'" in result.stderr
+
+
+def test_another_number_of_features_is_refused(run, model, points):
+    result = run("predict", model, points, "--columns", "x")
+    assert result.exit_code == 3
+    assert "1 features, but the model was fitted to 2" in result.stderr
+
+
+def test_similarities_to_the_fitted_samples(run, tmp_path):
+    S = np.kron(np.eye(2), np.ones((4, 4)))
+    np.save(tmp_path / "S.npy", S)
+    arguments = ("--precomputed", "--proportions", "equal", "--tau", 1)
+    path = tmp_path / "m.lord"
+    result = run("fit", tmp_path / "S.npy", "-k", 2, *arguments, "--model", path)
+    assert result.exit_code == 0, result.stderr
+    np.save(tmp_path / "new.npy", S[[7, 0]])
+    labels = [
+        row["label"] for row in table(run("predict", path, tmp_path / "new.npy").stdout)
+    ]
+    assert labels == ["1", "0"]
+
+
+def test_what_is_no_model_is_refused(run, points):
+    result = run("predict", points, points)
+    assert result.exit_code == 3
+    assert "points.csv" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_other_methods_cannot_be_saved(run, points, tmp_path):
+    result = run(
+        "fit", points, "-k", 3, "--method", "sc", "--model", tmp_path / "m.lord"
+    )
+    assert result.exit_code == 2
+    assert "cannot be saved" in result.stderr
+
+
+def test_shares_and_sizes_exclude_each_other(run, model, points):
+    result = run("predict", model, points, "--proportions", "model",
+                 "--cluster-sizes", "15,15,15")  # fmt: skip
+    assert result.exit_code == 2
+
+
+def test_report_of_a_model(run, model, points, tmp_path):
+    plain, named = tmp_path / "plain.html", tmp_path / "named.html"
+    assert run("report", model, "-o", plain).exit_code == 0
+    result = run("report", model, points, *COLUMNS, "-o", named)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == f"wrote {named}\n"
+    assert '"s44"' in named.read_text()
+    assert '"s44"' not in plain.read_text()
+    assert "<html" in plain.read_text()
+
+
+def test_report_needs_the_samples_of_the_model(run, model, points, tmp_path):
+    short = tmp_path / "short.csv"
+    short.write_text("".join(points.read_text().splitlines(keepends=True)[:10]))
+    result = run("report", model, short, "-o", tmp_path / "r.html")
+    assert result.exit_code == 3
+    assert "9 samples, but the model was fitted to 45" in result.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_report_of_a_fit_and_of_a_comparison(run, points, tmp_path):
+    page = tmp_path / "fit.html"
+    common = (points, "-k", 3, *COLUMNS)
+    result = run(
+        "fit", *common, "--tau", 0.4, "--report", page, "-o", tmp_path / "a.csv"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert '"s44"' in page.read_text()
+    page = tmp_path / "compare.html"
+    result = run("compare", *common, "--methods", "blord,sc", "--report", page)
+    assert result.exit_code == 0, result.stderr
+    assert "silhouette" in page.read_text()
