@@ -21,6 +21,10 @@ NAMES = (
     "methods",
     "factors",
     "large",
+    "sizes",
+    "predict",
+    "selection",
+    "partial_labels",
     "startup",
 )
 HERE = Path(__file__).parent

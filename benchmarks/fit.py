@@ -9,6 +9,7 @@ from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.solver import descent, problem
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.start import random_start
 
 TITLE = "One fit: the fast solver against the paper's algorithm"
@@ -29,18 +30,18 @@ def compare(name: str, tau: float) -> dict[str, Any]:
     data = load(name)
     S = KNNGraph().build(data.prepared())
     n, k = S.shape[0], data.n_clusters
-    mu, p = np.full(k, k**-0.5), np.full(n, 1 / n)
+    omega = Omega.of(np.full(k, k**-0.5), n)
     ends = problem.spectrum(S)
-    engine = Engine(S, mu, p)
+    engine = Engine(S, omega)
 
     def fast(V: Any) -> Any:
         engine.put(V)
         return descent.solve_blord(engine, S, ends, tau, tol=1e-4, max_iter=4000)
 
     def paper(V: Any) -> Any:
-        return descent.paper_blord(S, V, ends, tau, mu, p, tol=1e-4, max_iter=4000)
+        return descent.paper_blord(S, V, ends, tau, omega, tol=1e-4, max_iter=4000)
 
-    starts = [random_start(n, mu, p, np.random.default_rng(s)) for s in range(N_STARTS)]
+    starts = [random_start(omega, np.random.default_rng(s)) for s in range(N_STARTS)]
     fast(starts[0])  # compile
     ours = [clock(lambda V=V: fast(V), 3) for V in starts]
     theirs = [clock(lambda V=V: paper(V)) for V in starts]

@@ -13,6 +13,7 @@ from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 from lordclust.solver import descent, problem
 from lordclust.solver.engine import Engine
+from lordclust.solver.omega import Omega
 from lordclust.solver.start import random_start
 
 TITLE = "The path in tau"
@@ -73,16 +74,16 @@ def measure(name: str, tau: float) -> dict[str, Any]:
 def against_restarts(S: Any, k: int, grid: Any) -> dict[float, float]:
     """Return the path's relative lead over the best of 50 random starts, by tau."""
     n = S.shape[0]
-    mu, p = np.full(k, k**-0.5), np.full(n, 1 / n)
+    omega = Omega.of(np.full(k, k**-0.5), n)
     ends = problem.spectrum(S)
-    engine = Engine(S, mu, p)
+    engine = Engine(S, omega)
     leads = {}
     for tau, ours in zip(grid.taus, grid.objectives, strict=True):
         if tau < 0.4 - 1e-9:
             continue
         best = -np.inf
         for seed in range(50):
-            engine.put(random_start(n, mu, p, np.random.default_rng(seed)))
+            engine.put(random_start(omega, np.random.default_rng(seed)))
             result = descent.solve_blord(engine, S, ends, tau, tol=1e-4, max_iter=4000)
             best = max(best, result.objective)
         leads[float(tau)] = float((ours - best) / abs(best))
