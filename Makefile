@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DOCS   := $(VENV)/.docs
 
-.PHONY: demo test check fix golden bench clean help
+.PHONY: demo test check fix golden bench docs clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -13,6 +14,10 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv "$(VENV)"
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -e ".[test]"
 	@touch "$(READY)"
+
+$(DOCS): $(READY)
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch "$(DOCS)"
 
 demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table, write files
 	@"$(BIN)/lordclust" demo --output demo-output
@@ -36,5 +41,8 @@ golden: $(READY) ## rewrite the golden table; the commit says why it moved
 bench: $(READY)  ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks
 
-clean:           ## forget the environment and the demo's files
-	rm -rf "$(VENV)" demo-output
+docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
+	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:           ## forget the environment, the demo's files and the built site
+	rm -rf "$(VENV)" demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences

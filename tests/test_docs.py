@@ -1,0 +1,68 @@
+"""The site is true: its code runs, its links lead somewhere, no name is missing."""
+
+import io
+import re
+import runpy
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from test_readme import assert_same_text, blocks
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
+ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_prints_what_follows(page):
+    text = page.read_text(encoding="utf-8")
+    names = {}
+    pairs = zip(blocks(text, "python"), blocks(text, "text"), strict=True)
+    for code, expected in pairs:
+        shown = io.StringIO()
+        with redirect_stdout(shown):
+            exec(compile(code, page.name, "exec"), names)
+        assert_same_text(shown.getvalue(), expected)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        found = (page.parent / target).resolve()
+        if found.parent.name == "gallery":  # made from the examples by `make docs`
+            found = DOCS.parent / "examples" / f"{found.stem}.py"
+        assert found.is_file(), target
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_every_public_name_has_its_page(room):
+    listed = (DOCS / "api" / "index.rst").read_text(encoding="utf-8").split()
+    assert public_names(f"lordclust.{room}".rstrip(".")) <= set(listed)
+
+
+def public_names(name):
+    """Return the names of a module that are its own to show."""
+    module = import_module(name)
+    own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == name]
+    names = getattr(module, "__all__", own)
+    return {n for n in names if not n.startswith("_")} - set(ROOMS)
+
+
+def test_docstrings_are_read_as_plain_text():
+    rewrite = runpy.run_path(str(DOCS / "_ext" / "plain_docstrings.py"))["rewrite"]
+    lines = [
+        "Solves", "", "    min |S|_F + c_", "", "where |S| is c_, not ``c_`` [1]_.", "",
+        "Attributes", "----------", "c_ : float", "    At least |S|.", "",
+        "Examples", "--------", ">>> c_ | 1", "",
+    ]  # fmt: skip
+    rewrite(None, None, None, None, None, lines)
+    assert lines == [
+        "Solves", "", "::", "", "    min |S|_F + c_", "",
+        r"where \|S\| is c\_, not ``c_`` [1]_.", "",
+        "Attributes", "----------", "c_ : float", r"    At least \|S\|.", "",
+        "Examples", "--------", ">>> c_ | 1", "",
+    ]  # fmt: skip
