@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+INSTALL = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check
+# What is installed: enough to run, then what tests need, then what the site needs.
 READY  := $(VENV)/.ready
+TESTED := $(VENV)/.tested
 DOCS   := $(VENV)/.docs
 
 .PHONY: demo test check fix golden bench docs clean help
@@ -12,11 +15,15 @@ help:            ## list the targets
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv "$(VENV)"
-	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	$(INSTALL) -e ".[plot]"
 	@touch "$(READY)"
 
-$(DOCS): $(READY)
-	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+$(TESTED): $(READY)
+	$(INSTALL) -e ".[test]"
+	@touch "$(TESTED)"
+
+$(DOCS): $(TESTED)
+	$(INSTALL) -e ".[docs]"
 	@touch "$(DOCS)"
 
 demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table, write files
@@ -25,20 +32,20 @@ demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table,
 test: check      ## checks, then all tests
 	"$(BIN)/python" -m pytest -q -n 2
 
-check: $(READY)  ## style, types and the direction of imports
+check: $(TESTED) ## style, types and the direction of imports
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports"
 
-fix: $(READY)    ## format, and mend what ruff can mend
+fix: $(TESTED)   ## format, and mend what ruff can mend
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
 
-golden: $(READY) ## rewrite the golden table; the commit says why it moved
+golden: $(TESTED) ## rewrite the golden table; the commit says why it moved
 	"$(BIN)/python" tests/golden/make.py
 
-bench: $(READY)  ## measure speed side by side, rewrite benchmarks/results
+bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks
 
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
@@ -14,20 +15,10 @@ X, _ = make_blobs(60, centers=3, n_features=3, random_state=0)
 NAMES = ["height", "weight", "age"]
 
 
-def frames():
-    yield pytest.param("pandas", lambda X: pd.DataFrame(X, columns=NAMES), id="pandas")
-    try:
-        import polars
-    except ImportError:
-        skip = pytest.mark.skip(reason="polars is not installed")
-        yield pytest.param("polars", None, id="polars", marks=skip)
-    else:
-        yield pytest.param(
-            "polars", lambda X: polars.DataFrame(X, schema=NAMES), id="polars"
-        )
-
-
-FRAMES = list(frames())
+FRAMES = [
+    pytest.param("pandas", lambda X: pd.DataFrame(X, columns=NAMES), id="pandas"),
+    pytest.param("polars", lambda X: pl.DataFrame(X, schema=NAMES), id="polars"),
+]
 
 
 @pytest.mark.parametrize(("library", "frame"), FRAMES)

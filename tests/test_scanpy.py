@@ -1,7 +1,6 @@
 """B-LoRD reads and writes an AnnData object as scanpy's own tools do."""
 
-import copy
-
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,31 +14,9 @@ from lordclust.scanpy import tl_lord
 X, Y = make_blobs([40, 25, 15], n_features=6, cluster_std=1.5, random_state=2)
 
 
-class Cells:
-    """As much of AnnData as is used, where it is not installed."""
-
-    def __init__(self, X):
-        self.X, self.obs = X, pd.DataFrame(index=[f"cell {i}" for i in range(len(X))])
-        self.obsm, self.obsp, self.uns = {}, {}, {}
-
-    def copy(self):
-        return copy.deepcopy(self)
-
-
-def kinds():
-    yield pytest.param(Cells, id="stand-in")
-    try:
-        from anndata import AnnData
-    except ImportError:
-        reason = "anndata is not installed: it holds pandas below 3"
-        yield pytest.param(None, id="anndata", marks=pytest.mark.skip(reason=reason))
-    else:
-        yield pytest.param(AnnData, id="anndata")
-
-
-@pytest.fixture(params=list(kinds()))
-def cells(request):
-    adata = request.param(X.copy())
+@pytest.fixture
+def cells():
+    adata = anndata.AnnData(X.copy())
     adata.obsm["X_pca"] = X[:, :4].copy()
     adata.obsp["connectivities"] = KNNGraph(10)(X)
     adata.obsp["mine"] = KNNGraph(6)(X)
@@ -116,7 +93,6 @@ def test_what_is_missing_is_said(cells):
 
 
 def test_survives_a_file(tmp_path):
-    anndata = pytest.importorskip("anndata", reason="it holds pandas below 3")
     adata = anndata.AnnData(X.copy())
     adata.uns["neighbors"] = {"connectivities_key": "connectivities"}
     adata.obsp["connectivities"] = KNNGraph(10)(X)
