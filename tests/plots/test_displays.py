@@ -58,11 +58,15 @@ def axes():
 def drawers(model, path, chosen):
     return {
         "membership": lambda ax: MembershipDisplay.from_estimator(model, X, ax=ax),
+        "membership_of_path": lambda ax: MembershipDisplay.from_path(
+            path, 0.3, X=X, ax=ax
+        ),
         "blocks": lambda ax: BlocksDisplay.from_estimator(model, ax=ax),
         "blocks_of_path": lambda ax: BlocksDisplay.from_path(path, 0.3, ax=ax),
         "path": lambda ax: PathDisplay.from_path(path, Y, ax=ax),
         "convergence": lambda ax: ConvergenceDisplay.from_estimator(model, ax=ax),
         "sizes": lambda ax: SizesDisplay.from_estimator(model, ax=ax),
+        "sizes_of_path": lambda ax: SizesDisplay.from_path(path, 0.3, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(chosen, ax=ax),
     }
 
@@ -225,6 +229,18 @@ def test_what_is_no_fitted_clusterer_is_refused():
         SizesDisplay.from_estimator(noisy)
 
 
+def test_samples_at_one_tau_of_a_path(path, axes):
+    display = MembershipDisplay.from_path(path, 0.1, X=X, ax=axes)
+    P = path.membership(0.1)
+    np.testing.assert_array_equal(display.labels, P.argmax(axis=1))
+    np.testing.assert_array_equal(display.probability, P.max(axis=1))
+    last = MembershipDisplay.from_path(path, coordinates=X[:, :2], ax=axes)
+    np.testing.assert_array_equal(last.probability, path.membership().max(axis=1))
+    assert display.probability.mean() < last.probability.mean()
+    with pytest.raises(ValueError, match="A path does not say where its samples lie"):
+        MembershipDisplay.from_path(path)
+
+
 # -- blocks -----------------------------------------------------------------------
 
 
@@ -235,7 +251,7 @@ def test_blocks_are_pair_probabilities_ordered_by_cluster(model, axes):
     assert np.all(np.diff(model.labels_[order]) >= 0)
     Z = model.pair_probability(order[:, None], order[None, :])
     np.testing.assert_allclose(display.image_.get_array(), Z, atol=1e-12)
-    assert axes.get_xlabel() == "90 samples"
+    assert axes.get_xlabel().startswith("90 samples\n")
 
 
 def test_thinned_blocks_keep_shares_and_say_so(model, axes):
@@ -243,7 +259,7 @@ def test_thinned_blocks_keep_shares_and_say_so(model, axes):
     assert len(np.unique(display.samples)) == 45
     kept = np.bincount(display.labels, minlength=4)
     np.testing.assert_allclose(kept, model.sizes_ / 2, atol=1)
-    assert axes.get_xlabel() == "45 of 90 samples, evenly chosen"
+    assert axes.get_xlabel().startswith("45 of 90 samples, evenly chosen\n")
 
 
 def test_blocks_along_a_path_have_one_order(path):
@@ -283,9 +299,15 @@ def test_softness_is_one_at_tau_zero(model):
     np.testing.assert_allclose(PathDisplay(path=path).softness, 1, atol=1e-6)
 
 
-def test_path_refuses_other_things(path):
+@pytest.mark.parametrize(
+    "display", [BlocksDisplay, MembershipDisplay, PathDisplay, SizesDisplay]
+)
+def test_a_path_is_a_path(display):
     with pytest.raises(TypeError, match="path must be a TauPath, got ndarray"):
-        PathDisplay.from_path(X)
+        display.from_path(X)
+
+
+def test_path_refuses_classes_of_other_samples(path):
     with pytest.raises(ValueError, match="y must hold n_samples=90 classes"):
         PathDisplay.from_path(path, Y[:5])
 
@@ -322,6 +344,13 @@ def test_bars_are_sizes_and_marks_are_shares(axes):
     assert [bar.get_height() for bar in display.bars_] == model.sizes_.tolist()
     marks = axes.collections[0].get_segments()
     np.testing.assert_allclose([m[0, 1] for m in marks], [18, 27, 45])
+
+
+def test_bars_at_one_tau_of_a_path(path, axes):
+    display = SizesDisplay.from_path(path, 0.05, ax=axes)
+    counts = np.bincount(path.labels[path.at(0.05)], minlength=4)
+    assert [bar.get_height() for bar in display.bars_] == counts.tolist()
+    np.testing.assert_allclose(display.asked, 22.5)
 
 
 def test_empty_clusters_have_a_bar(axes):

@@ -1,4 +1,4 @@
-"""What the displays read off a fitted model."""
+"""What the displays read off a fitted model or a path."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._typing import FloatArray, IntArray
+from lordclust.result import TauPath
 
 
 def labels_of(model: Any) -> IntArray:
@@ -36,3 +37,13 @@ def membership_of(model: Any) -> FloatArray:
     if hasattr(model, "membership_"):
         return np.asarray(model.membership_)
     return np.eye(labels.max() + 1)[labels]
+
+
+def path_of(path: Any) -> TauPath:
+    """Return the path, or say how to get one."""
+    if not isinstance(path, TauPath):
+        raise TypeError(
+            f"path must be a TauPath, got {type(path).__name__}. Pass what "
+            "tau_path(S, n_clusters) returns."
+        )
+    return path

@@ -7,7 +7,7 @@ import numpy as np
 from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import check_count
 from lordclust.plots._axes import bare, one_axes
-from lordclust.plots._reading import labels_of, membership_of
+from lordclust.plots._reading import labels_of, membership_of, path_of
 from lordclust.plots.palette import QUIET
 from lordclust.result import TauPath
 
@@ -107,7 +107,7 @@ class BlocksDisplay:
         -------
         display : BlocksDisplay
         """
-        labels, kept = path.labels[-1], path.memberships.values()
+        labels, kept = path_of(path).labels[-1], path.memberships.values()
         # The end of a path is sure of all alike: the taus before tell them apart.
         sure = sum(P[np.arange(len(P)), labels] for P in kept)
         order = np.lexsort((-np.asarray(sure), labels))
@@ -154,11 +154,12 @@ class BlocksDisplay:
         return self
 
     def _caption(self) -> str:
-        """Say how many samples are shown."""
+        """Say how many samples are shown, and what the shades are."""
         shown = len(self.samples)
-        if shown == self.n_samples:
-            return f"{shown} samples"
-        return f"{shown} of {self.n_samples} samples, evenly chosen"
+        few = f" of {self.n_samples}" if shown < self.n_samples else ""
+        chosen = ", evenly chosen" if few else ""
+        shades = "white: never together, dark: surely"
+        return f"{shown}{few} samples{chosen}\n{shades}"
 
 
 def _fade() -> Any:

@@ -7,8 +7,10 @@ import numpy as np
 from lordclust._typing import FloatArray, IntArray
 from lordclust.plots._axes import bare, one_axes
 from lordclust.plots._layout import given_plane, plane, spectral_plane
-from lordclust.plots._reading import labels_of, membership_of
+from lordclust.plots._reading import labels_of, membership_of, path_of
 from lordclust.plots.palette import INK, QUIET, cluster_colours, cluster_mark
+from lordclust.result import TauPath
+from lordclust.rounding import labels_from
 
 #: Opacity of a sample that could be in any cluster: still to be seen.
 FAINTEST = 0.12
@@ -97,14 +99,56 @@ class MembershipDisplay:
         """
         labels, P = labels_of(model), membership_of(model)
         places, names = _places(model, X, coordinates, P)
-        display = cls(
+        return cls._of(P, labels, places, names).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: TauPath,
+        tau: float | None = None,
+        *,
+        X: Any = None,
+        coordinates: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the samples at one tau of a path.
+
+        Parameters
+        ----------
+        path : TauPath
+            With the memberships kept: ``tau_path(S, k, keep="all")``.
+        tau : float, optional
+            The kept tau nearest to it is drawn; by default the last.
+        X, coordinates
+            Where the samples lie, as in :meth:`from_estimator`; one is needed.
+        ax, **kwargs
+            As in :meth:`from_estimator`.
+
+        Returns
+        -------
+        display : MembershipDisplay
+        """
+        P = path_of(path).membership(tau)
+        if X is None and coordinates is None:
+            raise ValueError(
+                "A path does not say where its samples lie. Pass X or coordinates."
+            )
+        places, names = _places(None, X, coordinates, P)
+        return cls._of(P, labels_from(P), places, names).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of(
+        cls, P: FloatArray, labels: IntArray, places: FloatArray, names: tuple[str, str]
+    ) -> Self:
+        """Return the display of memberships."""
+        return cls(
             coordinates=places,
             labels=labels,
             probability=P[np.arange(len(P)), labels],
             n_clusters=P.shape[1],
             axis_names=names,
         )
-        return display.plot(ax=ax, **kwargs)
 
     @property
     def opacity(self) -> FloatArray:

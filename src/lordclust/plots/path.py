@@ -9,6 +9,7 @@ from lordclust._typing import FloatArray
 from lordclust._validation import to_array
 from lordclust.metrics import accuracy
 from lordclust.plots._axes import ink, quiet, stacked_axes
+from lordclust.plots._reading import path_of
 from lordclust.plots.palette import BLUE, ORANGE, QUIET, cluster_colours
 from lordclust.result import TauPath
 
@@ -68,11 +69,7 @@ class PathDisplay:
         -------
         display : PathDisplay
         """
-        if not isinstance(path, TauPath):
-            raise TypeError(
-                f"path must be a TauPath, got {type(path).__name__}. Pass what "
-                "tau_path(S, n_clusters) returns."
-            )
+        path = path_of(path)
         found = None if y is None else _accuracies(path, y)
         return cls(path=path, accuracy=found).plot(ax=ax, **kwargs)
 
@@ -116,7 +113,7 @@ class PathDisplay:
         heights = [1.0] * len(curves) + [1.5]
         self.axes_ = stacked_axes(ax, heights, (5.6, 1.3 * sum(heights) + 0.6))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        look = {"lw": 2, "marker": "o", "ms": 3}
+        look = {"lw": 2, "marker": "o", "ms": 3, "clip_on": False}  # whole dots at ends
         for panel, (title, values, colour) in zip(self.axes_, curves, strict=False):
             panel.plot(self.path.taus, values, **look | {"color": colour} | kwargs)
             quiet(panel, title)

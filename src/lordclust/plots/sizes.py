@@ -6,8 +6,9 @@ import numpy as np
 
 from lordclust._typing import FloatArray, IntArray
 from lordclust.plots._axes import ink, one_axes, quiet
-from lordclust.plots._reading import labels_of, membership_of
+from lordclust.plots._reading import labels_of, membership_of, path_of
 from lordclust.plots.palette import QUIET, cluster_colours
+from lordclust.result import TauPath
 
 
 class SizesDisplay:
@@ -63,6 +64,30 @@ class SizesDisplay:
         asked = None if shares is None else np.asarray(shares) * len(labels)
         k = membership_of(model).shape[1]
         sizes = np.bincount(labels, minlength=k)
+        return cls(sizes=sizes, asked=asked).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_path(
+        cls, path: TauPath, tau: float | None = None, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the sizes at one tau of a path.
+
+        Parameters
+        ----------
+        path : TauPath
+            From :func:`lordclust.tau_path`.
+        tau : float, optional
+            The tau of the path nearest to it is drawn; by default the last.
+        ax, **kwargs
+            As in :meth:`from_estimator`.
+
+        Returns
+        -------
+        display : SizesDisplay
+        """
+        labels = path_of(path).labels[-1 if tau is None else path.at(tau)]
+        sizes = np.bincount(labels, minlength=len(path.proportions))
+        asked = path.proportions * len(labels)
         return cls(sizes=sizes, asked=asked).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
