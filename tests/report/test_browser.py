@@ -211,9 +211,76 @@ def test_clusters_places_and_zoom(browser, digits):
     assert ink(browser) != before
     browser.find_elements("css selector", "#layouts button")[0].click()
     browser.find_element("id", "map").send_keys("+")
-    assert ink(browser) != before
+    by_key = ink(browser)
+    assert by_key != before
     browser.find_element("id", "reset").click()
     assert ink(browser) == before
+    browser.find_element("id", "closer").click()
+    assert ink(browser) == by_key
+    browser.find_element("id", "farther").click()
+    assert ink(browser) == before
+
+
+def test_a_sample_is_found_by_its_name(browser, digits):
+    opened(browser, digits)
+    for _ in range(6):  # far into the middle, where few samples are left
+        browser.find_element("id", "closer").click()
+    field = browser.find_element("id", "find")
+    field.send_keys(f"{HOSTILE} 5".upper())
+    settle(browser)
+    assert text(browser, "tip").startswith(f"{HOSTILE} 5\n")  # not 50, not 500
+    tip = browser.find_element("id", "tip").rect
+    stage = browser.find_element("id", "map").rect
+    assert stage["x"] <= tip["x"]
+    assert tip["x"] + tip["width"] <= stage["x"] + stage["width"]
+    field.send_keys("x")
+    settle(browser)
+    assert field.get_attribute("aria-invalid") == "true"
+    assert not browser.find_element("id", "tip").is_displayed()
+
+
+TOUCH = """
+const [kind, id, x, y] = arguments;
+const map = document.getElementById("map"), box = map.getBoundingClientRect();
+map.setPointerCapture = () => {};  // made up pointers cannot be captured
+map.dispatchEvent(new PointerEvent(kind, {pointerId: id, pointerType: "touch",
+  clientX: box.x + x, clientY: box.y + y, bubbles: true}));
+"""
+
+
+def test_two_fingers_zoom_and_one_moves(browser, digits):
+    opened(browser, digits, width=390, height=844)
+    whole = ink(browser)
+
+    def touch(*what):
+        browser.execute_script(TOUCH, *what)
+
+    touch("pointerdown", 1, 100, 100)
+    touch("pointermove", 1, 140, 140)
+    touch("pointerup", 1, 140, 140)
+    browser.find_element("css selector", "h1").click()
+    assert not browser.find_element("id", "reset").is_displayed()
+    touch("pointerdown", 1, 150, 150)
+    touch("pointerdown", 2, 170, 170)
+    touch("pointermove", 2, 200, 200)
+    assert browser.find_element("id", "reset").is_displayed()
+    near = ink(browser)
+    assert near != whole
+    touch("pointerup", 2, 200, 200)
+    touch("pointermove", 1, 120, 150)
+    assert ink(browser) != near
+    touch("pointerup", 1, 120, 150)
+
+
+def test_known_classes_show_the_accuracy(browser, digits):
+    opened(browser, digits)
+    assert text(browser, "right").startswith("accuracy 9")
+    valued = browser.find_element("id", "tau").get_attribute("aria-valuetext")
+    assert "accuracy 9" in valued
+    path = browser.find_element("id", "curve-right").get_attribute("d")
+    assert path.count("L") == int(
+        browser.find_element("id", "tau").get_attribute("max")
+    )
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])

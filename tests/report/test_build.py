@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 
 from lordclust import BLoRD, make_method, tau_path
 from lordclust.files import InputError
+from lordclust.metrics import accuracy
 from lordclust.report import build, write_report
 from lordclust.report.story import Frame, Story, most_doubtful
 from lordclust.result import TauPath
@@ -105,6 +106,24 @@ def test_tables_of_the_run(tmp_path):
     ):  # fmt: skip
         assert shown in text
     assert text.count("<dt>numpy</dt>") == 1
+
+
+def test_columns_without_anything_are_left_out(model, tmp_path):
+    rows = [{"method": "a", "note": "", "nmi": None}, {"method": "b", "acc": 0.5}]
+    text = write_report(tmp_path / "r.html", model, X=X, comparison=rows).read_text()
+    head = re.search(r"<thead>(.*?)</thead>", text)[1]
+    assert re.findall(r"<th [^>]*>(\w+)</th>", head) == ["method", "acc"]
+
+
+def test_known_classes_give_the_accuracy_of_every_tau(model, tmp_path):
+    path = tau_path(model.affinity_matrix_, 3, keep="all")
+    y = load_iris().target
+    data = data_in(write_report(tmp_path / "r.html", model, path, X, labels=y))
+    assert len(data["right"]) == len(data["taus"])
+    own = accuracy(y, model.labels_)
+    assert data["right"][data["start"]] == pytest.approx(own, abs=1e-4)
+    blind = data_in(write_report(tmp_path / "blind.html", model, path, X))
+    assert blind["right"] is None
 
 
 def test_features_that_mark_a_cluster_are_named(model, tmp_path):

@@ -11,6 +11,7 @@ from scipy import sparse
 from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import check_count
 from lordclust.files.whole import check_target, whole_file
+from lordclust.metrics import accuracy
 from lordclust.report.encode import TOP, as_grid, inert_json, packed, top_clusters
 from lordclust.report.layout import layout
 from lordclust.report.page import page, section
@@ -75,7 +76,8 @@ def write_report(
     names : sequence of length d, optional
         Names of the features: the page then says what marks each cluster.
     labels : array-like of shape (n,), optional
-        Known classes, shown with each sample. They decide nothing.
+        Known classes, shown with each sample, and the accuracy at each tau. They
+        decide nothing.
     title : str, optional
         Heading of the page.
     comparison : sequence of dict, optional
@@ -109,9 +111,12 @@ def write_report(
     points = _chosen(story, check_count(max_points, "max_points"))
     story = evenly(story, _frames_that_fit(story, len(points)))
     S = getattr(model, "affinity_matrix_", None) if S is None else S
+    classes = None if labels is None else _texts(labels, story.n, "labels")
     data = {
         **_numbers(story, points),
-        **_names(story, points, ids, labels),
+        "ids": _names(story, points, ids),
+        "classes": None if classes is None else classes[points].tolist(),
+        "right": None if classes is None else _accuracies(story, classes),
         "layout": _places(X, S, story, points),
         "marks": _marks(X, names, story),
     }
@@ -200,16 +205,17 @@ def _block_order(frame: Frame, points: IntArray) -> IntArray:
     return np.asarray(order[np.linspace(0, len(order) - 1, count).astype(int)])
 
 
-def _names(
-    story: Story, points: IntArray, ids: Any, labels: Any
-) -> dict[str, list[str] | None]:
-    """Return what the drawn samples are called, and their known classes."""
-    known = None if labels is None else _texts(labels, story.n, "labels")
+def _names(story: Story, points: IntArray, ids: Any) -> list[str]:
+    """Return what the drawn samples are called."""
     called = points if ids is None else _texts(ids, story.n, "ids")[points]
-    return {
-        "ids": [str(name) for name in called],
-        "classes": None if known is None else known[points].tolist(),
-    }
+    return [str(name) for name in called]
+
+
+def _accuracies(story: Story, classes: Any) -> list[float]:
+    """Return the accuracy of the labels of each frame."""
+    numbers = np.unique(classes.astype(str), return_inverse=True)[1]  # once for all
+    found = [accuracy(numbers, frame.labels) for frame in story.frames]
+    return [round(score, 4) for score in found]
 
 
 def _texts(values: Any, count: int, name: str) -> Any:

@@ -104,12 +104,15 @@ def _rows(facts: Mapping[str, Any]) -> str:
 def table_html(rows: Sequence[Mapping[str, Any]], marked: int | None = None) -> str:
     """Return a table with the columns of all rows, one row marked.
 
+    A column without anything in it is left out.
+
     Examples
     --------
-    >>> table_html([{"a": "x"}]).count("<td>")
+    >>> table_html([{"a": "x", "note": ""}]).count("<td>")
     1
     """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = [name for name in names if any(show(row.get(name)) for row in rows)]
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
     body = ""
     for i, row in enumerate(rows):

@@ -177,7 +177,8 @@
   }
 
   function drawMap() {
-    $("reset").hidden = view.scale === 1; // first: the map gives way to it
+    $("reset").hidden = view.scale === 1;
+    map.classList.toggle("zoomed", view.scale > 1);
     const { pen, width, height } = fitted(map);
     const place = placer(width, height);
     const r = radius(width, height);
@@ -215,11 +216,14 @@
     const i = state.sample;
     tip.replaceChildren(make("b", "", data.ids[i]));
     if (data.classes) tip.append(make("span", "class", `known as ${data.classes[i]}`));
-    for (const [j, p] of chances(i).slice(0, 4).filter(([, p]) => p >= 0.005)) {
+    const shown = chances(i).slice(0, 4).filter(([, p]) => p >= 0.005);
+    for (const [j, p] of shown) {
       const row = make("div", "row");
       row.append(dot(j), make("span", "", `${j}`), bar(p, colour(j)), make("span", "p", percent(p)));
       tip.append(row);
     }
+    const others = 1 - shown.reduce((sum, [, p]) => sum + p, 0);
+    if (others >= 0.015) tip.append(make("div", "others", `other clusters ${percent(others)}`));
     const left = x + 18 + tip.offsetWidth < map.clientWidth ? x + 18 : x - 18 - tip.offsetWidth;
     tip.style.left = `${Math.max(0, Math.min(left, map.clientWidth - tip.offsetWidth))}px`;
     tip.style.top = `${Math.max(0, Math.min(y - 20, map.clientHeight - tip.offsetHeight))}px`;
@@ -243,6 +247,37 @@
     drawMap();
   }
 
+  /** Choose a sample from a list; if it is out of sight, show the whole map. */
+  function seek(sample) {
+    const [wide, high] = [map.clientWidth, map.clientHeight];
+    const [x, y] = placer(wide, high)(sample);
+    if (x < 0 || y < 0 || x > wide || y > high) whole();
+    choose(sample);
+  }
+
+  /** Return the sample of that name, or the first whose name begins so; or -1. */
+  function named(text) {
+    const wanted = text.trim().toLowerCase();
+    const exact = data.ids.findIndex((id) => id.toLowerCase() === wanted);
+    return exact >= 0 ? exact : data.ids.findIndex((id) => id.toLowerCase().startsWith(wanted));
+  }
+
+  function listenToFind() {
+    const field = $("find");
+    field.addEventListener("input", () => {
+      const found = field.value.trim() ? named(field.value) : null;
+      field.setAttribute("aria-invalid", String(found === -1));
+      if (found === null || found === -1) choose(null);
+      else seek(found);
+    });
+  }
+
+  /** Where a key or a button zooms to: the chosen sample, or the middle. */
+  function aim() {
+    const [wide, high] = [map.clientWidth, map.clientHeight];
+    return state.sample === null ? [wide / 2, high / 2] : placer(wide, high)(state.sample);
+  }
+
   function zoom(factor, x, y) {
     const before = unit(map.clientWidth, map.clientHeight);
     view.scale = Math.max(1, Math.min(40, view.scale * factor));
@@ -253,36 +288,52 @@
     drawMap();
   }
 
+  const closer = () => zoom(1.5, ...aim());
+  const farther = () => zoom(1 / 1.5, ...aim());
+
   function whole() {
     Object.assign(view, { scale: 1, x: 0, y: 0 });
     drawMap();
   }
 
+  const fingers = new Map(); // what holds the map: a pointer and its place
+
+  /** The middle of what holds the map, and how far apart it is. */
+  function grip() {
+    const all = [...fingers.values()];
+    const [x, y] = [0, 1].map((c) => all.reduce((sum, at) => sum + at[c], 0) / all.length);
+    return { x, y, spread: Math.hypot(all[0][0] - x, all[0][1] - y) };
+  }
+
+  /** Move the map with one finger, or the mouse; zoom with two. */
+  function drag(e) {
+    const from = grip();
+    fingers.set(e.pointerId, [e.offsetX, e.offsetY]);
+    const to = grip();
+    if (view.scale > 1) {
+      const each = unit(map.clientWidth, map.clientHeight);
+      view.x -= (to.x - from.x) / each;
+      view.y += (to.y - from.y) / each;
+    }
+    zoom(from.spread > 0 ? to.spread / from.spread : 1, to.x, to.y);
+  }
+
   function listenToMap() {
-    let held = null;
     map.addEventListener("pointerdown", (e) => {
       choose(nearest(e.offsetX, e.offsetY, 24));
-      if (view.scale === 1) return;
-      held = [e.offsetX, e.offsetY];
+      fingers.set(e.pointerId, [e.offsetX, e.offsetY]);
       map.setPointerCapture(e.pointerId);
-      map.classList.add("held");
+      map.classList.toggle("held", view.scale > 1);
     });
     map.addEventListener("pointermove", (e) => {
-      if (!held) {
-        if (e.pointerType !== "touch") choose(nearest(e.offsetX, e.offsetY, 14));
-        return;
-      }
-      const each = unit(map.clientWidth, map.clientHeight);
-      view.x -= (e.offsetX - held[0]) / each;
-      view.y += (e.offsetY - held[1]) / each;
-      held = [e.offsetX, e.offsetY];
-      drawMap();
+      if (fingers.has(e.pointerId)) drag(e);
+      else if (e.pointerType !== "touch") choose(nearest(e.offsetX, e.offsetY, 14));
     });
-    const release = () => { held = null; map.classList.remove("held"); };
+    const release = (e) => { fingers.delete(e.pointerId); map.classList.remove("held"); };
     map.addEventListener("pointerup", release);
     map.addEventListener("pointercancel", release);
     map.addEventListener("pointerleave", (e) => {
-      if (!held && e.pointerType !== "touch") choose(null); // a finger leaves when lifted
+      if (!fingers.size && e.pointerType !== "touch") choose(null); // a finger leaves when lifted
     });
     map.addEventListener("dblclick", (e) => zoom(2, e.offsetX, e.offsetY));
     map.addEventListener("wheel", (e) => {
@@ -291,10 +342,9 @@
       zoom(Math.exp(-e.deltaY / 200), e.offsetX, e.offsetY);
     }, { passive: false });
     map.addEventListener("keydown", (e) => {
-      const middle = [map.clientWidth / 2, map.clientHeight / 2];
       const act = {
-        "+": () => zoom(1.5, ...middle),
-        "-": () => zoom(1 / 1.5, ...middle),
+        "+": closer,
+        "-": farther,
         Escape: whole,
         ArrowRight: () => step(1),
         ArrowLeft: () => step(-1),
@@ -304,6 +354,8 @@
       act();
     });
     $("reset").addEventListener("click", whole);
+    $("closer").addEventListener("click", closer);
+    $("farther").addEventListener("click", farther);
   }
 
   /** Go through the doubtful samples with the keyboard. */
@@ -311,7 +363,7 @@
     const list = data.doubtful[state.frame].map(([i]) => i);
     if (list.length === 0) return;
     const now = list.indexOf(state.sample);
-    choose(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
+    seek(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
   }
 
   // -- sizes -----------------------------------------------------------------------
@@ -401,6 +453,7 @@
     const pen = canvas.getContext("2d");
     const image = pen.createImageData(m, m);
     const P = dense(list), shades = ramp();
+    $("shades").style.background = `linear-gradient(to right, ${SHADES[isDark() ? "dark" : "light"]})`;
     for (let a = 0; a < m; a++) {
       for (let b = 0; b <= a; b++) {
         let z = 0;
@@ -444,7 +497,7 @@
       who.append(make("span", "", data.ids[i]), make("span", "", `${a} or ${b}`));
       button.setAttribute("aria-label", `${data.ids[i]}: cluster ${a} ${percent(p)}, cluster ${b} ${percent(q)}`);
       button.append(who, stack(i));
-      for (const event of ["pointerenter", "focus", "click"]) button.addEventListener(event, () => choose(i));
+      for (const event of ["pointerenter", "focus", "click"]) button.addEventListener(event, () => seek(i));
       for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => choose(null));
       item.append(button);
       return item;
@@ -476,17 +529,21 @@
     slider.value = state.frame;
     slider.addEventListener("input", () => { state.frame = Number(slider.value); later(); });
     $("home").addEventListener("click", () => { slider.value = state.frame = data.start; draw(); });
-    const line = data.sure.map((s, i) => `${(1000 * i) / last} ${(100 * (1 - s)).toFixed(1)}`).join("L");
-    $("curve-line").setAttribute("d", `M${line}`);
-    $("curve-area").setAttribute("d", `M0 100L${line}L1000 100Z`);
+    const curve = (part) => part.map((p, i) => `${(1000 * i) / last} ${(100 * (1 - p)).toFixed(1)}`).join("L");
+    $("curve-line").setAttribute("d", `M${curve(data.sure)}`);
+    $("curve-area").setAttribute("d", `M0 100L${curve(data.sure)}L1000 100Z`);
+    if (data.right) $("curve-right").setAttribute("d", `M${curve(data.right)}`);
   }
 
   function drawTau() {
-    const tau = data.taus[state.frame], sure = percent(data.sure[state.frame]);
     if (data.taus.length < 2) return;
-    $("tau-value").textContent = tau.toFixed(2);
-    $("tau").setAttribute("aria-valuetext", `tau ${tau.toFixed(2)}, mean certainty ${sure}`);
-    $("sure").textContent = `mean certainty ${sure}`;
+    const tau = data.taus[state.frame].toFixed(2);
+    const sure = `mean certainty ${percent(data.sure[state.frame])}`;
+    const right = data.right ? `accuracy ${percent(data.right[state.frame])}` : "";
+    $("tau-value").textContent = tau;
+    $("tau").setAttribute("aria-valuetext", [`tau ${tau}`, sure, right].filter(Boolean).join(", "));
+    $("sure").textContent = sure;
+    $("right").textContent = right;
     $("home").disabled = state.frame === data.start;
   }
 
@@ -556,6 +613,7 @@
   makeSizes();
   makeTheme();
   listenToMap();
+  listenToFind();
   new ResizeObserver(later).observe(map);
   showTheme();
 })();
