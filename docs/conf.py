@@ -19,7 +19,6 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "plain_docstrings",
     "numpydoc",
@@ -71,4 +70,4 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "methods": [], "notation": [], "errata": []}
+html_sidebars = {"index": [], "methods": [], "notation": []}  # wide tables

@@ -57,5 +57,8 @@ fig, ax = plt.subplots(figsize=(6.6, 3.2))
 ax.semilogx(grid, reached)
 for j, share in enumerate(np.bincount(y) / len(y)):
     ax.axhline(share, color=f"C{j}", linestyle="--", linewidth=1)
+ax.plot([], [], color="0.4", label="cluster")
+ax.plot([], [], "--", color="0.4", linewidth=1, label="group")
 ax.yaxis.set_major_formatter("{x:.0%}")
 ax.set(xlabel="strength", ylabel="share", ylim=(0.2, 0.5))
+ax.legend()

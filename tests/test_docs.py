@@ -13,6 +13,10 @@ from test_readme import assert_same_text, blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
+WITH_LINKS = sorted(
+    {*PAGES, *DOCS.glob("*.md"), *DOCS.parent.glob("*.md")}
+    - {DOCS.parent / "README.md"}
+)
 ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
 
 
@@ -28,14 +32,30 @@ def test_code_prints_what_follows(page):
         assert_same_text(shown.getvalue(), expected)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", WITH_LINKS, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        found = (page.parent / target).resolve()
+    for target, place in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
+        found = (page.parent / target).resolve() if target else page
         if found.parent.name == "gallery":  # made from the examples by `make docs`
             found = DOCS.parent / "examples" / f"{found.stem}.py"
         assert found.is_file(), target
+        assert not place or place in places(found), f"{target}#{place}"
+
+
+def places(page):
+    """Return the headings of a page as links write them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", head).lower().replace(" ", "-") for head in heads}
+
+
+def test_every_page_is_in_a_table_of_contents():
+    named = {DOCS / "index.md"}
+    for page in [*DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]:
+        lists = re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S)
+        for entry in "\n".join(lists).split():
+            named.add((page.parent / f"{entry}.md").resolve())
+    assert set(DOCS.glob("*.md")) | set((DOCS / "guide").glob("*.md")) <= named
 
 
 @pytest.mark.parametrize("room", ["", *ROOMS])

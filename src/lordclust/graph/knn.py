@@ -28,14 +28,12 @@ _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 
 
 class KNNGraph(BaseEstimator):
-    r"""Graph of q nearest neighbours with self-tuning weights [1]_.
+    """Graph of q nearest neighbours with self-tuning weights [1]_.
 
-    .. math::
-        S_{ij} = \exp\left(-\frac{d_{ij}^2}{\sigma_i \sigma_j}\right)
-        \text{ if } x_i \in N_q(x_j) \text{ or } x_j \in N_q(x_i),
-        \text{ otherwise } 0
+        S_ij = exp(-d_ij^2 / (sigma_i sigma_j))
 
-    where sigma_i is the distance from x_i to its 7th neighbour.
+    if x_i is among the q nearest of x_j or x_j among those of x_i, and 0 otherwise;
+    sigma_i is the distance from x_i to its 7th neighbour.
 
     Parameters
     ----------
