@@ -1,37 +1,17 @@
 """Facts of the machine, timers and tables that every benchmark shares."""
 
-import os
-import platform
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-PACKAGES = ("lordclust", "numpy", "scipy", "scikit-learn", "numba")
+from lordclust.reproduction.machine import facts
 
-
-def facts() -> dict[str, Any]:
-    """Return what the figures depend on."""
-    return {
-        "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-    }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            names = [x.split(":")[1].strip() for x in lines if "model name" in x]
-        return names[0]
-    except (OSError, IndexError):
-        return platform.processor() or platform.machine()
+__all__ = ["added_memory", "clock", "facts", "peak", "process_seconds", "table"]
 
 
 def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:

@@ -30,6 +30,9 @@ class SolverResult:
         Whether the residual reached the tolerance.
     history : ndarray of shape (n_iter + 1,)
         The objective at each iteration.
+    passes : int
+        What the projections took in all: iterations of Dykstra's method, or passes
+        over the rows.
     """
 
     V: FloatArray
@@ -38,6 +41,7 @@ class SolverResult:
     n_iter: int
     converged: bool
     history: FloatArray = field(repr=False)
+    passes: int = 0
 
 
 @dataclass(frozen=True)

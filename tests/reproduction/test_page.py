@@ -1,11 +1,18 @@
-import json
-
 import pytest
-from benchmarks import study
+from benchmarks import methods_page
 
 from lordclust import list_methods
 from lordclust.reproduction import page
-from lordclust.reproduction.paper import ERRATA, NINE, printed
+from lordclust.reproduction.figures import __all__ as drawn
+from lordclust.reproduction.items import ITEMS, chosen
+from lordclust.reproduction.paper import (
+    ERRATA,
+    METHODS,
+    NINE,
+    SETS,
+    printed,
+    printed_synthetic,
+)
 
 
 def test_printed_averages_are_those_of_the_nine():
@@ -17,8 +24,9 @@ def test_printed_averages_are_those_of_the_nine():
 
 @pytest.mark.parametrize("score", ["acc", "nmi", "pur", "f1"])
 def test_printed_methods_are_ours(score):
-    assert set(printed(score)) <= set(list_methods())
-    assert len(printed(score)) == 20
+    assert tuple(printed(score)) == METHODS
+    assert set(METHODS) <= set(list_methods())
+    assert len(METHODS) == 20
 
 
 def test_accuracy_never_exceeds_purity_but_for_the_erratum():
@@ -32,17 +40,38 @@ def test_accuracy_never_exceeds_purity_but_for_the_erratum():
     assert ("acc", "sdp", "semeion") in wrong & set(ERRATA)
 
 
-def test_far_cells():
-    def entry(method, data, acc):
-        return {"method": method, "data": data, "acc": acc}
+def test_printed_tables_agree_with_each_other():
+    accuracy = printed("acc")
+    assert printed("tau-acc")["best"] == accuracy["blord"]
+    for method in ("lord", "blord"):
+        for data, x in printed("mu")[method].items():
+            assert x == accuracy[method][data]
+    off = [
+        abs(printed("tau")["n"][data] - printed("tau")["best"][data]) for data in SETS
+    ]
+    assert sum(off) / 12 == pytest.approx(printed("tau")["n"]["mae"], abs=0.006)
+    assert len(printed_synthetic("f1")) == 3 * 5 * 2
 
-    entries = page.by_place(
-        [entry("sc", "wine", 0.949 - 0.05), entry("kkm", "wine", 0.944 - 0.05),
-         entry("kkm", "ecoli", 0.569 + 0.07), entry("nlr", "ecoli", 0.1)]
-    )  # fmt: skip
-    far = page.far_cells(entries)
-    assert [x[:2] for x in far] == [("sc", "wine"), ("kkm", "ecoli")]
+
+def test_every_figure_has_a_name_and_a_caption():
+    figures = [item for item in ITEMS.values() if not item.is_table]
+    assert {item.make.__name__ for item in figures} == set(drawn)
+    assert set(page.CAPTIONS) == {item.name for item in figures}
+    assert [x.name for x in chosen(["fig-init", "table-mu"])] == [
+        "table-mu",
+        "fig-init",
+    ]
+    assert len(chosen(["all"])) == len(ITEMS)
+    with pytest.raises(ValueError, match="table-acc"):
+        chosen(["table-ac"])
 
 
-def test_the_page_is_made_from_the_summary():
-    assert study.PAGE.read_text() == study.render(json.loads(study.SUMMARY.read_text()))
+def test_tables_of_nothing_are_empty():
+    nothing = {"facts": [], "asked": 0, "finished": 0}
+    for item in ITEMS.values():
+        if item.is_table:
+            assert all(table.rows == {} for table in item.tables(nothing))
+
+
+def test_the_methods_page_is_the_registry():
+    assert methods_page.PAGE.read_text() == methods_page.render()

@@ -1,10 +1,16 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
 from lordclust.reproduction.store import Cell, Store
 
-A, B = Cell("sc", "wine"), Cell("sc", "wine", 1, {"tau": 0.5})
+A = Cell("scores", "sc", "wine")
+B = Cell("scores", "sc", "wine", 1, {"tau": 0.5})
 
 
 @pytest.fixture
@@ -44,8 +50,65 @@ def test_a_cell_counts_once(store):
     assert [r["acc"] for r in store.records().values()] == [0.5]
 
 
+def test_lines_of_others_are_passed_over(store):
+    store.path.write_bytes(b'not json\n[1]\n{"no": "key"}\n\xff\xfe\n')
+    store.append(A, {"acc": 0.5})
+    assert set(store.records()) == {A.key}
+
+
+def test_two_writers_are_refused(store):
+    with (
+        store.writing(),
+        pytest.raises(ValueError, match="in use by another run"),
+        Store(store.path).writing(),
+    ):
+        pass
+
+
+def test_a_full_disk_leaves_what_was_there(store, monkeypatch):
+    store.append(A, {"acc": 0.5})
+    before = store.path.read_bytes()
+
+    def no_room(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    with pytest.raises(OSError, match="No space"):
+        store.append(B, {"acc": 0.75})
+    assert store.path.read_bytes() == before
+
+
 def test_key_does_not_depend_on_the_order_of_settings():
-    one = Cell("a", "b", 0, {"x": 1, "y": 2})
-    other = Cell("a", "b", 0, {"y": 2, "x": 1})
+    one = Cell("scores", "a", "b", 0, {"x": 1, "y": 2})
+    other = Cell("scores", "a", "b", 0, {"y": 2, "x": 1})
     assert one.key == other.key
-    assert len({A.key, B.key, Cell("sc", "ecoli").key, Cell("sr", "wine").key}) == 4
+    others = (Cell("scores", "sc", "ecoli"), Cell("grid", "sc", "wine"))
+    assert len({A.key, B.key, *(cell.key for cell in others)}) == 4
+
+
+RUN = """
+import sys
+from pathlib import Path
+from lordclust.reproduction.plan import Plan
+from lordclust.reproduction.runner import run_cells
+cells = [c for c in Plan(restarts=300).entry("symnmf", "iris")]
+run_cells(cells, Path(sys.argv[1]))
+"""
+
+
+def test_kill_9_loses_at_most_the_cell_in_progress(store):
+    """Killed twice while it runs; the third run ends, and each cell is there once."""
+    command = [sys.executable, "-c", RUN, str(store.path)]
+    for _ in range(2):
+        before = len(store.records())
+        process = subprocess.Popen(command)
+        while len(store.records()) < before + 3 and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert len(store.records()) >= min(before + 3, 50)
+    subprocess.run(command, check=True)
+    lines = [json.loads(line) for line in store.path.read_text().splitlines()]
+    assert sorted(line["seed"] for line in lines) == list(range(50))
+    assert len({line["key"] for line in lines}) == len(lines)
+    assert {"facts", "finished", "seconds"} <= set(lines[0])

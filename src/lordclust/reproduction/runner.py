@@ -1,17 +1,22 @@
 """Run cells on several processes; what is finished is on disk."""
 
-import platform
+import time
 import warnings
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config
 
-from lordclust.reproduction import protocol
+from lordclust.reproduction.machine import facts
 from lordclust.reproduction.store import Cell, Record, Store
+from lordclust.reproduction.work import KINDS
 
-PACKAGES = ("lordclust", "numpy", "scipy", "scikit-learn", "numba")
+
+def missing(cells: Iterable[Cell], path: Path) -> list[Cell]:
+    """Return the cells that the file does not hold yet, each once, in their order."""
+    done = Store(path).records()
+    wanted = {cell.key: cell for cell in cells}
+    return [cell for key, cell in wanted.items() if key not in done]
 
 
 def run_cells(
@@ -35,24 +40,17 @@ def run_cells(
         Told of every finished cell: the cell, its record (with ``"error"`` if it
         failed), and how many are left.
     """
-    store = Store(path)
-    done = store.records()
-    todo = [cell for cell in cells if cell.key not in done]
-    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        parallel = Parallel(return_as="generator_unordered")
+    todo = missing(cells, path)
+    with (
+        Store(path).writing() as writer,
+        parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1),
+    ):
+        parallel = Parallel(return_as="generator_unordered", batch_size=1)
         finished = parallel(delayed(_run)(cell) for cell in todo)
         for left, (cell, record) in zip(range(len(todo))[::-1], finished, strict=True):
             if "error" not in record:
-                store.append(cell, record)
+                writer.append(cell, record)
             report(cell, record, left)
-
-
-def facts() -> dict[str, str]:
-    """Return the versions that figures depend on."""
-    return {
-        "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
-    }
 
 
 def _run(cell: Cell) -> tuple[Cell, Record]:
@@ -60,6 +58,8 @@ def _run(cell: Cell) -> tuple[Cell, Record]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # converged or not is in the record
         try:
-            return cell, {**protocol.run(cell), "facts": facts()}
+            record = KINDS[cell.kind](cell)
         except Exception as error:  # the cell says why, the others go on
             return cell, {"error": f"{type(error).__name__}: {error}"}
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return cell, {**cell.place, **record, "finished": when, "facts": facts()}

@@ -40,6 +40,7 @@ def blord_result(engine: Engine, S: Graph, ends: Spectrum, tau: float) -> Solver
         progress.n_iter,
         engine.converged,
         engine.history(),
+        engine.passes,
     )
 
 
@@ -71,7 +72,13 @@ def lord_result(engine: Engine, S: Graph) -> SolverResult:
     history = norm2 - 2 * engine.history()
     residual = _residual(engine, V, problem.lord_gradient(S, V, q) / 2)
     return SolverResult(
-        V, objective, residual, progress.n_iter, engine.converged, history
+        V,
+        objective,
+        residual,
+        progress.n_iter,
+        engine.converged,
+        history,
+        engine.passes,
     )
 
 
@@ -125,6 +132,7 @@ def paper_blord(
         result.n_iter,
         result.converged,
         -np.asarray(result.history),
+        result.passes,
     )
 
 

@@ -267,6 +267,11 @@ class Engine:
         """Whether the last run reached its tolerance."""
         return bool(self.shared.slots[kernels.STATUS] == kernels.CONVERGED)
 
+    @property
+    def passes(self) -> int:
+        """Passes over the rows in the last run."""
+        return int(self.shared.slots[kernels.SWEEPS])
+
     def _advance(
         self, pool: ThreadPoolExecutor, steps: int, max_iter: int, tol: float
     ) -> None:

@@ -74,12 +74,14 @@ def paper_descent(
 ) -> SolverResult:
     """Run Algorithm 1: V <- P(V - grad/L) until V moves by at most ``tol``."""
     history = [objective(V)]
-    residual, n_iter, converged = np.inf, 0, False
+    residual, n_iter, converged, passes = np.inf, 0, False, 0
     while n_iter < max_iter and not converged:
-        new, _ = dykstra(V - gradient(V) / lipschitz, mu, p)
+        new, inner = dykstra(V - gradient(V) / lipschitz, mu, p)
         residual = float(np.linalg.norm(new - V) / np.linalg.norm(V))
         V = new
-        n_iter += 1
+        n_iter, passes = n_iter + 1, passes + inner
         history.append(objective(V))
         converged = residual <= tol
-    return SolverResult(V, history[-1], residual, n_iter, converged, np.array(history))
+    return SolverResult(
+        V, history[-1], residual, n_iter, converged, np.array(history), passes
+    )

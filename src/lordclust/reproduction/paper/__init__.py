@@ -3,6 +3,12 @@
 import csv
 from importlib.resources import files
 
+#: The twelve sets, D1 to D12.
+SETS = (
+    "yale", "orl", "chart", "usps1000", "isolet", "coil100",
+    "semeion", "mnist", "mnist2000", "wine", "yeast", "ecoli",
+)  # fmt: skip
+
 #: The sets over which the paper averages.
 NINE = (
     "yale", "orl", "chart", "usps1000", "semeion",
@@ -16,13 +22,20 @@ ERRATA = {
 }
 
 
+#: The twenty methods, in the order of the paper's tables.
+METHODS = (
+    "kkm", "gkkm", "sdp", "dcd", "sc", "sr", "ncut", "dbsc", "directsc", "symnmf",
+    "phals", "s3nmf", "nlr", "dsn", "sds", "dvd", "dsni", "dsdc", "lord", "blord",
+)  # fmt: skip
+
+
 def printed(name: str) -> dict[str, dict[str, float]]:
     """Return a table of the paper: method -> data set -> figure.
 
     Parameters
     ----------
-    name : {"acc", "nmi", "pur", "f1"}
-        The score.
+    name : {"acc", "nmi", "pur", "f1", "r2", "tau", "tau-acc", "mu"}
+        A score, or another table.
 
     Examples
     --------
@@ -35,3 +48,20 @@ def printed(name: str) -> dict[str, dict[str, float]]:
         row.pop("method"): {data: float(x) for data, x in row.items() if x}
         for row in rows
     }
+
+
+def printed_synthetic(score: str) -> dict[tuple[str, str, str], float]:
+    """Return the table of the mixtures: (method, data, shares) -> figure.
+
+    Examples
+    --------
+    >>> printed_synthetic("acc")["gmm", "synthetic-50-50-50-50", "true"]
+    0.935
+    """
+    text = files(__name__).joinpath("synthetic.csv").read_text()
+    rows = csv.DictReader(text.splitlines())
+    return {(r["method"], r["data"], r["shares"]): float(r[score]) for r in rows}
+
+
+#: The tau of each set that had the highest accuracy in the paper.
+BEST_TAU = {data: printed("tau")["best"][data] for data in SETS}

@@ -2,11 +2,9 @@
 
 #: By method and data set, or by one of them alone.
 REASONS = {
-    "lord": "one path here, 50 random starts there.",
-    "blord": "equal shares and tau = 1 here, tau chosen by the labels there.",
     "kkm": (
-        "open; the best of 50 starts changes from draw to draw, and the paper does not "
-        "say how it starts."
+        "open; the best of the starts changes from draw to draw, and the paper does "
+        "not say how it starts."
     ),
     "dbsc": "reconstruction at its defaults; the paper tunes two parameters.",
     "directsc": "reconstruction at its defaults; the paper tunes its parameters.",

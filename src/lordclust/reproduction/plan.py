@@ -1,0 +1,207 @@
+"""Which cells make a table or a figure, and what is thinned or left out."""
+
+from collections.abc import Iterable, Iterator
+
+from lordclust.datasets.synthetic import MIXTURES
+from lordclust.reproduction.paper import BEST_TAU, METHODS, NINE, SETS, printed
+from lordclust.reproduction.store import Cell, Record
+from lordclust.reproduction.work.scores import (
+    DETERMINISTIC,
+    MEMBERS,
+    ONCE,
+    ROUNDED,
+)
+
+#: Random starts, roundings of one learned Z, and taus of the paper's grid.
+RESTARTS, TAUS = 50, 100
+#: On the three large sets: so many starts or roundings, and taus.
+LARGE = ("isolet", "coil100", "mnist")
+LARGE_RESTARTS, LARGE_TAUS = 10, 20
+#: Fewer starts still, where one takes minutes.
+FEWER = {
+    ("kkm", "mnist"): 1,
+    ("dcd", "mnist"): 2,
+    ("dsdc", "mnist"): 3,
+    ("symnmf", "mnist"): 5,
+    ("dcd", "coil100"): 2,
+    ("dcd", "isolet"): 5,
+    ("nlr", "isolet"): 3,
+}
+#: Entries that the paper has and this machine has not: why.
+TOO_LARGE: dict[tuple[str, str], str] = {
+    ("gkkm", "isolet"): "every sample is tried as a centre: hours",
+    ("gkkm", "coil100"): "every sample is tried as a centre: days",
+}
+#: Rows of ours, with no figures in the paper.
+OWN = ("lord-path", "blord-path", "blord-auto")
+#: Methods of the library that the paper does not have.
+BESIDE = ("gwl", "balanced_kmeans")
+#: The imbalanced sets of the table on mu.
+UNEVEN = ("semeion", "mnist2000", "wine", "yeast", "ecoli")
+#: Methods whose objective is set beside the accuracy, start by start.
+CORRELATED = ("kkm", "sr", "symnmf", "phals", "lord", "blord")
+#: Taus and sets of the pictures of VV'.
+BLOCK_TAUS, BLOCK_SETS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0), ("yale", "orl", "chart")
+#: Draws, starts and taus of the mixtures.
+DRAWS, DRAW_STARTS, DRAW_TAUS = 10, 10, 20
+#: Iterations of the paper's algorithm on its slowest sets: some minutes each.
+CUT = {"coil100": 20, "mnist": 20, "isolet": 150}
+MAX_ITER = 4000
+
+
+class Plan:
+    """What is asked for: which sets, which methods, how many starts.
+
+    Parameters
+    ----------
+    only, methods : iterable of str, optional
+        Data sets and methods, all by default.
+    restarts : int, default=50
+        At most so many starts and roundings.
+    """
+
+    def __init__(
+        self,
+        only: Iterable[str] = (),
+        methods: Iterable[str] = (),
+        restarts: int = RESTARTS,
+    ) -> None:
+        self.only, self.methods = tuple(only), tuple(methods)
+        self.restarts = restarts
+
+    def _sets(self, sets: Iterable[str]) -> list[str]:
+        """Return those of the sets that are asked for."""
+        return [name for name in sets if not self.only or name in self.only]
+
+    def _methods(self, methods: Iterable[str]) -> list[str]:
+        """Return those of the methods that are asked for, variants included."""
+        return [
+            name
+            for name in methods
+            if not self.methods or name.split("-")[0] in self.methods
+        ]
+
+    def starts(self, method: str, data: str) -> int:
+        """Return how many starts or roundings an entry has."""
+        usual = LARGE_RESTARTS if data in LARGE else RESTARTS
+        return min(FEWER.get((method, data), usual), self.restarts)
+
+    def taus(self, data: str) -> int:
+        """Return how many taus the grid of a set has."""
+        return LARGE_TAUS if data in LARGE else TAUS
+
+    def scores(self, methods: Iterable[str], sets: Iterable[str]) -> Iterator[Cell]:
+        """Yield the cells of methods that are fitted start by start."""
+        for data in self._sets(sets):
+            for method in self._methods(methods):
+                if left_out(method, data) is None:
+                    yield from self.entry(method, data)
+
+    def entry(self, method: str, data: str) -> Iterator[Cell]:
+        """Yield the cells of one entry of a table."""
+        count = self.starts(method, data)
+        if method in ROUNDED:
+            yield Cell("scores", method, data, 0, {"roundings": count})
+        elif method in (*DETERMINISTIC, *MEMBERS, *ONCE):
+            yield Cell("scores", method, data)
+        else:
+            yield from (Cell("scores", method, data, seed) for seed in range(count))
+
+    def grid(self, sets: Iterable[str], shares: str = "equal") -> Iterator[Cell]:
+        """Yield the paper's protocol for B-LoRD: starts times taus."""
+        for data in self._sets(sets if self._methods(["blord"]) else ()):
+            settings = {"taus": self.taus(data), "shares": shares}
+            for seed in range(self.starts("blord", data)):
+                yield Cell("grid", "blord", data, seed, settings)
+
+    def path(self, sets: Iterable[str]) -> Iterator[Cell]:
+        """Yield one path for each set."""
+        for data in self._sets(sets if self._methods(["blord"]) else ()):
+            yield Cell("path", "blord", data, 0, {"taus": TAUS})
+
+    # -- tables ---------------------------------------------------------------------
+
+    def tables(self) -> Iterator[Cell]:
+        """Yield the cells of the four tables of scores."""
+        rows = [method for method in METHODS if method != "blord"]
+        yield from self.scores([*rows, *OWN], NINE)
+        yield from self.scores(BESIDE, NINE)
+        yield from self.grid(NINE)
+        yield from self.scores([*rows, *OWN], LARGE)
+        yield from self.grid(LARGE)
+
+    def r2(self) -> Iterator[Cell]:
+        """Yield the cells of the correlations."""
+        rows = [method for method in CORRELATED if method != "blord"]
+        for sets in (NINE, LARGE):
+            yield from self.scores(rows, sets)
+            yield from self.grid(sets)
+
+    def tau(self) -> Iterator[Cell]:
+        """Yield the cells of the rules for tau."""
+        yield from self.path(SETS)
+        yield from self.grid(SETS)
+
+    def mu(self) -> Iterator[Cell]:
+        """Yield the cells of equal beside true shares."""
+        yield from self.scores(["lord", "lord-true"], UNEVEN)
+        yield from self.grid(UNEVEN)
+        yield from self.grid(UNEVEN, "true")
+
+    def synthetic(self) -> Iterator[Cell]:
+        """Yield the cells of the mixtures."""
+        starts = min(DRAW_STARTS, self.restarts)
+        for data in self._sets(MIXTURES):
+            for method in self._methods(["gmm", "lord", "blord"]):
+                for shares in ("true", "equal"):
+                    settings = {"shares": shares, "starts": starts}
+                    if method == "blord":
+                        settings["taus"] = DRAW_TAUS
+                    for draw in range(DRAWS):
+                        yield Cell("synthetic", method, data, draw, settings)
+
+    # -- figures --------------------------------------------------------------------
+
+    def tau_blocks(self) -> Iterator[Cell]:
+        """Yield the cells of VV' as tau grows."""
+        for data in self._sets(BLOCK_SETS):
+            yield Cell("blocks", "blord", data, 0, {"taus": list(BLOCK_TAUS)})
+
+    def learned_z(self) -> Iterator[Cell]:
+        """Yield the cells of Z, LoRD's and B-LoRD's at the paper's best tau."""
+        for data in self._sets(SETS):
+            yield Cell("blocks", "lord", data)
+            yield Cell("blocks", "blord", data, 0, {"taus": [BEST_TAU[data]]})
+
+    def descent(self) -> Iterator[Cell]:
+        """Yield the cells of convergence and inner iterations."""
+        for data in self._sets(SETS):
+            for method in self._methods(["lord", "blord"]):
+                settings: Record = {"max_iter": CUT.get(data, MAX_ITER)}
+                if method == "blord":
+                    settings["tau"] = BEST_TAU[data]
+                yield Cell("descent", method, data, 0, settings)
+
+    def init(self) -> Iterator[Cell]:
+        """Yield the cells of Sinkhorn's beside Dykstra's starts."""
+        for data in self._sets(NINE):
+            for method in self._methods(
+                ["lord", "lord-projected", "blord-random", "blord-projected"]
+            ):
+                fixed = {"tau": BEST_TAU[data]} if method.startswith("blord") else {}
+                for seed in range(self.starts(method, data)):
+                    yield Cell("scores", method, data, seed, fixed)
+
+    def landscape(self) -> Iterator[Cell]:
+        """Yield the cells of a path among random starts."""
+        yield from self.path(NINE)
+        yield from self.grid(NINE)
+
+
+def left_out(method: str, data: str) -> str | None:
+    """Return why an entry is empty, or None if it is not."""
+    if (method, data) in TOO_LARGE:
+        return TOO_LARGE[method, data]
+    if method in METHODS and data not in printed("acc")[method]:
+        return "left out by the paper"
+    return None

@@ -1,0 +1,146 @@
+import json
+
+import pytest
+
+from lordclust.reproduction.paper import METHODS, NINE, SETS
+from lordclust.reproduction.plan import FEWER, LARGE, Plan, left_out
+from lordclust.reproduction.results import collect, find, signed_r2, to_text
+from lordclust.reproduction.store import Cell
+from lordclust.reproduction.table import Figure, Table, short
+
+FACTS = {"python": "3"}
+
+
+def records(*pairs):
+    return {
+        cell.key: {**cell.place, "facts": FACTS, "seconds": 1.0, **record}
+        for cell, record in pairs
+    }
+
+
+def fit(objective, acc):
+    rest = {"nmi": 0.5, "pur": 0.5, "f1": 0.5, "converged": True}
+    return {"objective": objective, "acc": acc, **rest}
+
+
+def test_the_best_objective_counts_not_the_best_accuracy():
+    cells = [Cell("scores", "symnmf", "iris", seed) for seed in range(3)]
+    runs = [fit(3.0, 0.9), fit(1.0, 0.4), fit(2.0, 0.7)]
+    results = collect(cells, records(*zip(cells, runs, strict=True)))
+    entry = find(results, "scores", method="symnmf")
+    assert (entry["acc"], entry["worst"], entry["best"]) == (0.4, 0.4, 0.9)
+    assert entry["seconds"] == 3
+    assert entry["r2"] == pytest.approx(-0.987, abs=1e-3)  # lower is better, and worse
+
+
+def test_only_what_was_asked_for_counts():
+    cells = [Cell("scores", "symnmf", "iris", seed) for seed in range(3)]
+    runs = records(*((cell, fit(1.0 + cell.seed, 0.5)) for cell in cells))
+    results = collect(cells[1:], runs)
+    assert find(results, "scores", method="symnmf")["starts"] == 2
+    assert (results["asked"], results["finished"]) == (2, 2)
+
+
+def test_tau_is_chosen_by_labels_and_the_start_by_its_objective():
+    cells = [
+        Cell("grid", "blord", "iris", s, {"taus": 2, "shares": "equal"}) for s in (0, 1)
+    ]
+    runs = [
+        {"objective": [1.0, 5.0], "acc": [0.9, 0.6], "taus": [0.5, 1.0]},
+        {"objective": [2.0, 4.0], "acc": [0.5, 0.8], "taus": [0.5, 1.0]},
+    ]
+    for run in runs:
+        run |= dict.fromkeys(("nmi", "pur", "f1"), run["acc"])
+    entry = find(collect(cells, records(*zip(cells, runs, strict=True))), "grid")
+    assert entry["curve"] == [0.5, 0.6]
+    assert (entry["tau"], entry["acc"]) == (1.0, 0.6)
+    assert entry["cloud"] == [[1.0, 4.0], [1.5, 4.5], [2.0, 5.0]]
+
+
+def test_text_is_json_with_a_line_an_entry():
+    cells = [
+        Cell("scores", "sc", data, 0, {"roundings": 3}) for data in ("iris", "wine")
+    ]
+    results = collect(cells, records(*((c, fit(1.0, 0.5)) for c in cells)))
+    text = to_text(results)
+    assert json.loads(text) == results
+    assert len([x for x in text.splitlines() if '"method"' in x]) == 2
+
+
+def test_correlation_without_variation():
+    assert signed_r2([1.0, 1.0, 1.0], [0.1, 0.2, 0.3]) is None
+    assert signed_r2([1.0, 2.0, 3.0], [0.1, 0.1, 0.1]) is None
+
+
+# -- the plan -------------------------------------------------------------------------
+
+
+def test_the_plan_is_the_papers():
+    cells = list(Plan().tables())
+    entries = {(c.method, c.data) for c in cells if c.method in METHODS}
+    expected = {(m, d) for m in METHODS for d in SETS if left_out(m, d) is None}
+    assert entries == expected
+    assert sum(c.method == "sr" and c.data == "wine" for c in cells) == 50
+    grid = [c for c in cells if c.kind == "grid" and c.data == "wine"]
+    assert len(grid) == 50
+    assert {c.settings["taus"] for c in grid} == {100}
+    assert {d for _, d in FEWER} <= set(LARGE)
+    assert not set(LARGE) & set(NINE)
+
+
+def test_fewer_sets_methods_and_starts():
+    cells = list(Plan(["wine"], ["sc", "sr", "blord"], 5).tables())
+    assert {c.data for c in cells} == {"wine"}
+    assert {c.method for c in cells} == {
+        "sc",
+        "sr",
+        "blord",
+        "blord-path",
+        "blord-auto",
+    }
+    assert sum(c.method == "sr" for c in cells) == 5
+    assert [c.settings["roundings"] for c in cells if c.method == "sc"] == [5]
+
+
+# -- tables ---------------------------------------------------------------------------
+
+
+def table():
+    rows = {
+        "`a`": [Figure(0.5, 0.45), Figure(None, 0.2, "*")],
+        "b": [Figure(1.0), Figure()],
+    }
+    return Table("T", ["method", "wine", "ecoli"], rows, ["A note."])
+
+
+def test_a_cell_has_ours_theirs_and_the_difference():
+    page = table().markdown()
+    assert "| `a` | **.500**<br>.450<br>+.050 | -<br>.200* |" in page
+    assert page.endswith("- A note.")
+
+
+def test_a_narrow_terminal_gets_bands():
+    wide, narrow = table().text(100), table().text(16)
+    assert "wine  ecoli" in wide
+    assert max(map(len, narrow.splitlines())) <= 16
+    assert narrow.count("method") == 2
+    assert "`" not in wide
+
+
+def test_csv_has_all_digits():
+    lines = table().csv().splitlines()
+    assert lines[1] == "`a`,wine,0.5,0.45,0.05"
+    assert lines[-1] == "b,ecoli,,,"
+
+
+def test_what_is_empty_is_left_out():
+    assert table().without_empty().head == ["method", "wine"]
+
+
+def test_short_numbers():
+    assert [short(x) for x in (0.5, 1.0, -0.25, -0.0001)] == [
+        ".500",
+        "1.000",
+        "-.250",
+        ".000",
+    ]
