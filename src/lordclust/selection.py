@@ -6,9 +6,10 @@ sizes become the shares asked for, B-LoRD is solved anew from there, and so on a
 as the evidence grows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ ON, FRESH = 0.05, 0.06
 SMALL_PIECE = 0.1
 #: How often shares are taken from the partition kept.
 ROUNDS = 4
+#: How much of the work the first round is, about.
+FIRST_ROUND = 0.5
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,11 @@ class Task:
         One for the start of each path.
     tol, max_iter
         Of each solve.
+    tell : callable
+        Hears what was solved, and how much of the whole it was; returns whether to
+        stop there.
+    enough : Event
+        Set when it has: then the best candidate so far is kept.
     """
 
     S: Graph
@@ -68,6 +76,14 @@ class Task:
     seeds: tuple[int, ...]
     tol: float
     max_iter: int
+    tell: Callable[[str, float], bool] = lambda name, gain: False
+    enough: Event = field(default_factory=Event)
+
+    def solved(self, tau: float, gain: float) -> bool:
+        """Tell of a tau; return whether it is enough, of this path or another."""
+        if self.tell(f"tau {tau:.3f}", gain):
+            self.enough.set()
+        return self.enough.is_set()
 
 
 class Candidate(NamedTuple):
@@ -130,13 +146,20 @@ def choose_shares(task: Task, omega: Omega, n_threads: int) -> tuple[Kept, Selec
     pieces = _pieces(task, omega)
     if pieces is not None:
         return _keep_pieces(task, omega, pieces)
-    kept, seen = _explore(task, _begin(task, omega), 0, n_threads)
-    for turn in range(1, _rounds(task, omega) + 1):
-        # Its sizes become the shares, also if B-LoRD then finds nothing better.
-        before = kept.candidate.score.total
-        kept, more = _explore(task, _resized(task, kept), turn, n_threads)
+    rounds = _rounds(task, omega)
+    kept, seen = _explore(task, _begin(task, omega), 0, n_threads, FIRST_ROUND)
+    for turn in range(1, rounds + 1):
+        if task.enough.is_set():
+            break
+        part = (1 - FIRST_ROUND) / rounds
+        found, more = _explore(task, _resized(task, kept), turn, n_threads, part)
         seen += more
-        if kept.candidate.score.total <= before:
+        worse = found.candidate.score.total <= kept.candidate.score.total
+        if worse and task.enough.is_set():
+            break  # cut short, it need not be as good
+        # Its sizes become the shares, also if B-LoRD then finds nothing better.
+        kept = found
+        if worse:
             break
     return kept, _record(seen, kept)
 
@@ -249,22 +272,33 @@ def _resized(task: Task, kept: Kept) -> Round:
 
 
 def _explore(
-    task: Task, what: Round, turn: int, n_threads: int
+    task: Task, what: Round, turn: int, n_threads: int, part: float = 1.0
 ) -> tuple[Kept, list[Candidate]]:
-    """Follow the paths side by side; return the best candidate, and all of them."""
+    """Follow the paths side by side; return the best candidate, and all of them.
 
-    def follow(trail: Trail) -> tuple[Kept, list[Candidate]]:
-        kept, seen = [], []
+    Paths that have not begun when it is enough are left out. ``part`` is how much of
+    the whole work the round is.
+    """
+    gain = part / sum(len(trail.taus) for trail in what.trails)
+
+    def follow(trail: Trail) -> tuple[list[Kept], list[Candidate]]:
+        kept: list[Kept] = []
+        seen: list[Candidate] = []
+        if task.enough.is_set():
+            return kept, seen
         for tau, V in _solutions(task, what.omega, trail):
             seen.append(_judge(task, what.omega, V, turn, trail.name, tau))
             kept.append(Kept(seen[-1], V, what.omega, what.clusters))
             kept = [max(kept, key=lambda one: one.merit)]
-        return kept[0], seen
+            if task.solved(tau, gain):
+                break
+        return kept, seen
 
     with ThreadPoolExecutor(min(n_threads, len(what.trails))) as pool:
         found = list(pool.map(follow, what.trails))
     seen = [candidate for _, part in found for candidate in part]
-    return max((kept for kept, _ in found), key=lambda one: one.merit), seen
+    ends = [end for kept, _ in found for end in kept]
+    return max(ends, key=lambda one: one.merit), seen
 
 
 def _solutions(

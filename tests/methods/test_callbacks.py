@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust import BLoRD, LoRD
-from lordclust.methods import _callbacks
+from lordclust.methods import KKM, NLR, SymNMF, _callbacks
 
 pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 
@@ -67,11 +67,19 @@ def test_a_path_reports_each_tau():
         (LoRD(3), ["graph", "start"]),
         (BLoRD(3, start="random", n_init=3, n_jobs=1), ["graph", *["start"] * 3]),
         (BLoRD(3, start="random", n_init=3, n_jobs=2), ["graph", *["start"] * 3]),
-        (BLoRD(3, tau="auto"), ["graph", "choice"]),
     ],
 )
 def test_other_ways_report_their_parts(model, parts):
     assert listened(model)[1].parts() == parts
+
+
+@pytest.mark.parametrize("proportions", [None, "auto"])
+def test_a_choice_reports_each_tau_of_each_path(proportions):
+    model, heard = listened(BLoRD(3, tau="auto", proportions=proportions))
+    parts = heard.parts()
+    assert (parts[0], parts[-1]) == ("graph", "choice")
+    taus = [float(name.split()[1]) for name in parts[1:-1]]
+    np.testing.assert_allclose(np.sort(taus), np.sort(model.selection_.taus), atol=1e-3)
 
 
 @pytest.mark.parametrize("method", [BLoRD, LoRD])
@@ -95,6 +103,93 @@ def test_a_stop_ends_the_path_but_not_the_fit():
 def test_a_stop_leaves_out_further_starts():
     model = listened(BLoRD(3, start="random", n_init=4, n_jobs=1), stop_at="start")[0]
     assert len(model.all_objectives_) == 1
+
+
+def test_a_stop_leaves_out_further_starts_side_by_side():
+    model = BLoRD(3, start="random", n_init=8, n_jobs=2)
+    assert 1 <= len(listened(model, stop_at="start")[0].all_objectives_) <= 3
+
+
+@pytest.mark.parametrize("proportions", [None, "auto"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_stop_keeps_the_best_candidate_so_far(proportions, threads):
+    model = BLoRD(3, tau="auto", proportions=proportions, n_jobs=threads)
+    model, _ = listened(model, stop_at="tau 0.2")
+    found = model.selection_
+    assert 5 <= len(found.taus) < 40
+    assert set(found.rounds) == {0}
+    assert found.evidence[found.best] == max(found.evidence)
+    assert model.tau_ == found.taus[found.best]
+    np.testing.assert_allclose(model.membership_.mean(axis=0), model.proportions_)
+
+
+class Ear:
+    """Takes down what a listener hears; has enough of a part that begins so."""
+
+    def __init__(self, enough="nothing"):
+        self.enough, self.names, self.gains, self.shares = enough, [], [], []
+
+    def graph(self, share):
+        self.shares.append(share)
+
+    def part(self, name, gain):
+        self.names.append(name)
+        self.gains.append(gain)
+        return name.startswith(self.enough)
+
+
+def test_the_same_seed_has_the_same_best_start_when_listened_to():
+    model = SymNMF(3, n_init=4, random_state=0)
+    ear = Ear()
+    with _callbacks.heard_by(model, ear):
+        labels = model.fit(X).labels_
+    assert ear.names == ["graph", *["start"] * 4]
+    assert not hasattr(model, "_listener")
+    alone = SymNMF(3, n_init=4, random_state=0).fit(X).labels_
+    np.testing.assert_array_equal(labels, alone)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BLoRD(3),
+        BLoRD(3, proportions=[0.2, 0.3, 0.5], n_jobs=2),
+        BLoRD(3, start="random", n_init=3),
+        BLoRD(3, tau="auto"),
+        LoRD(3),
+        SymNMF(3, n_init=4),
+        NLR(3, n_init=2),
+        KKM(3),
+    ],
+)
+def test_the_gains_of_all_parts_are_the_whole(model):
+    ear = Ear()
+    with _callbacks.heard_by(model, ear):
+        model.fit(X)
+    assert ear.names[0] == "graph"
+    assert min(ear.gains) >= 0
+    assert sum(ear.gains) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", [SymNMF, NLR, KKM])
+def test_other_methods_keep_the_best_start_so_far(method):
+    model = method(3, n_init=5, random_state=0)
+    with _callbacks.heard_by(model, Ear("start")):
+        model.fit(X)
+    assert len(model.all_objectives_) == 1
+    assert len(model.labels_) == len(X)
+
+
+def test_a_large_graph_says_how_much_is_built(monkeypatch):
+    monkeypatch.setattr("lordclust.graph.knn.LARGE", 50)
+    monkeypatch.setattr("lordclust.graph.knn.TREE_DIM", 2)
+    monkeypatch.setattr("lordclust.graph._brute.TILE_ROWS", 20)
+    ear, model = Ear(), BLoRD(3)
+    with _callbacks.heard_by(model, ear):
+        model.fit(X)
+    assert len(ear.shares) == 4
+    assert ear.shares == sorted(ear.shares)
+    assert ear.shares[-1] == 1
 
 
 def test_nothing_is_left_behind():

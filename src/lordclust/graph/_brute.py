@@ -25,7 +25,12 @@ N_TASKS = 16
 
 
 def nearest(
-    X: FloatArray, count: int, spare: int, unit: float, n_jobs: int | None = None
+    X: FloatArray,
+    count: int,
+    spare: int,
+    unit: float,
+    n_jobs: int | None = None,
+    callback: Callable[[float], Any] | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the ``count`` nearest others of each row of X, nearest first.
 
@@ -39,6 +44,8 @@ def nearest(
         Factor that brings X to unit size.
     n_jobs : int, optional
         Threads, by default all.
+    callback : callable, optional
+        Called with the part of all pairs that is done.
 
     Returns
     -------
@@ -49,7 +56,7 @@ def nearest(
     keep = min(count + spare, len(X) - 1)
     Z, norms = _centred(X, unit)
     with ThreadPoolExecutor(_n_threads(n_jobs)) as pool:
-        best, who = _scan_pairs(Z, norms, keep, pool)
+        best, who = _scan_pairs(Z, norms, keep, pool, callback)
         d = _measure(X, unit, np.arange(len(X)), who, pool)
         index, d = _sorted(who, d)
         unsure = np.flatnonzero(_may_miss(best, d[:, count - 1], norms, Z.shape[1]))
@@ -88,7 +95,11 @@ def _blocks(X: FloatArray, unit: float) -> Any:
 
 
 def _scan_pairs(
-    Z: FloatArray, norms: FloatArray, keep: int, pool: ThreadPoolExecutor
+    Z: FloatArray,
+    norms: FloatArray,
+    keep: int,
+    pool: ThreadPoolExecutor,
+    callback: Callable[[float], Any] | None,
 ) -> tuple[FloatArray, IntArray]:
     """Return the ``keep`` smallest squared distances of each row, and with whom."""
     n = len(Z)
@@ -104,6 +115,8 @@ def _scan_pairs(
             if c is not r:  # the square on the diagonal holds both (i, j) and (j, i)
                 args = norms[c], own[r], limits[c], best[c], who[c]
                 _cols(tile, norms[r], *args, pool)
+        if callback is not None:
+            callback(1 - (1 - r.stop / n) ** 2)  # each row has fewer columns to go
     return best, who
 
 

@@ -22,7 +22,13 @@ AFFINITIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> Graph:
+def make_affinity(
+    affinity: Any,
+    X: Any,
+    *,
+    nonnegative: bool | str = False,
+    callback: Callable[[float], Any] | None = None,
+) -> Graph:
     """Return the checked similarity S of the samples in X.
 
     Parameters
@@ -35,6 +41,8 @@ def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> 
         Samples, or their similarities.
     nonnegative : bool or str, default=False
         Refuse a negative similarity; a string names the method that needs this.
+    callback : callable, optional
+        Given to :meth:`KNNGraph.build`, to hear how much is done.
 
     Returns
     -------
@@ -47,7 +55,9 @@ def make_affinity(affinity: Any, X: Any, *, nonnegative: bool | str = False) -> 
     array([[1., 2.],
            [2., 4.]])
     """
-    return check_similarity(_find(affinity)(X), nonnegative=nonnegative)
+    build = _find(affinity)
+    S = build.build(X, callback=callback) if type(build) is KNNGraph else build(X)
+    return check_similarity(S, nonnegative=nonnegative)
 
 
 def _find(affinity: Any) -> Callable[[Any], Any]:

@@ -1,5 +1,6 @@
 """The self-tuning graph of nearest neighbours."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,13 +87,16 @@ class KNNGraph(BaseEstimator):
         self.scale_neighbor = scale_neighbor
         self.n_jobs = n_jobs
 
-    def build(self, X: Any) -> Graph:
+    def build(self, X: Any, *, callback: Callable[[float], Any] | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
 
         Parameters
         ----------
         X : array-like or sparse, shape (n, d)
             One sample a row; any real numbers, not NaN.
+        callback : callable, optional
+            Called with the part of the work that is done, 0 to 1, now and then where
+            it takes long: for many samples of many features.
 
         Returns
         -------
@@ -103,7 +107,7 @@ class KNNGraph(BaseEstimator):
         n = X.shape[0]
         q = self._n_others(n)
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
-        index, d = nearest(X, max(q, nth), self.metric, self.n_jobs)
+        index, d = nearest(X, max(q, nth), self.metric, self.n_jobs, callback)
         sigma = floor_scales(d[:, nth - 1], d)
         W = _weighted(index[:, :q], d[:, :q], sigma)
         return _joined(W, diagonal=float(self.include_self))
@@ -128,7 +132,11 @@ class KNNGraph(BaseEstimator):
 
 
 def nearest(
-    X: Any, count: int, metric: str = "euclidean", n_jobs: int | None = None
+    X: Any,
+    count: int,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    callback: Callable[[float], Any] | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the nearest other samples of each sample, nearest first.
 
@@ -142,6 +150,8 @@ def nearest(
         Any metric of scikit-learn.
     n_jobs : int, optional
         Threads of the search.
+    callback : callable, optional
+        Called with the part of the work that is done, where it takes long.
 
     Returns
     -------
@@ -163,7 +173,7 @@ def nearest(
     if not sparse.issparse(X) and len(X) >= LARGE and X.shape[1] > TREE_DIM:
         from lordclust.graph import _brute  # numba loads only when it is worth it
 
-        return _brute.nearest(X, count, SPARE, unit, n_jobs)
+        return _brute.nearest(X, count, SPARE, unit, n_jobs, callback)
     index, _ = _search(_centred(X, unit), min(count + SPARE, X.shape[0] - 1))
     return nearest_of(index, _distances(X, index, unit), count)
 

@@ -20,6 +20,7 @@ from lordclust._validation import (
     check_positive,
 )
 from lordclust.graph import make_affinity
+from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding import canonical_order, kmeans_labels
 
@@ -59,7 +60,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
         if not self.takes_graph:
             return X
         who = type(self).__name__ if self.nonnegative else False
-        S = make_affinity(self.affinity, X, nonnegative=who)
+        tell = callbacks.graph_share(self)
+        S = make_affinity(self.affinity, X, nonnegative=who, callback=tell)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"S must have a row for each of the {X.shape[0]} samples, but affinity "
@@ -104,6 +106,7 @@ class RestartClusterer(Clusterer):
         self._check_parameters()
         self._check_size(X.shape[0])
         data = self._read(X)
+        callbacks.step(self, "graph")
         best, objectives = self._best(self._solve(data, k, self._rngs()))
         self.all_objectives_ = objectives
         if self.takes_graph:
@@ -152,8 +155,14 @@ class RestartClusterer(Clusterer):
             gain = 0.0 if best is None else run.objective - best.objective
             if best is None or (gain > 0 if self.maximises else gain < 0):
                 best = run
+            if self._had_enough():
+                break
         assert best is not None, "a method yields at least one run"
         return best, np.array(objectives)
+
+    def _had_enough(self) -> bool:
+        """Tell that a start is done; return whether that was enough."""
+        return callbacks.step(self, "start", 1 / getattr(self, "n_init", 1))
 
     def _keep(self, run: Run, k: int) -> Self:
         """Set the fitted attributes, clusters in canonical order."""

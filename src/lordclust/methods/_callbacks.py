@@ -1,10 +1,20 @@
-"""scikit-learn's callbacks, where they exist: progress, and an early end."""
+"""Who hears of a fit: scikit-learn's callbacks, where they exist, and a listener."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["CallbackSupportMixin", "begin", "end", "step", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "Listener",
+    "begin",
+    "end",
+    "graph_share",
+    "heard_by",
+    "step",
+    "with_callbacks",
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -20,8 +30,28 @@ except ImportError:  # before scikit-learn 1.9
         return method
 
 
+class Listener(Protocol):
+    """Hears how far a fit is, with any scikit-learn: for the command line."""
+
+    def graph(self, share: float) -> None:
+        """Hear how much of the graph is built, 0 to 1."""
+
+    def part(self, name: str, gain: float) -> bool:
+        """Hear what is done, and how much of the whole; return whether to stop."""
+
+
 # Paths run side by side, but callbacks expect one call at a time.
 _ONE_AT_A_TIME = Lock()
+
+
+@contextmanager
+def heard_by(model: Any, listener: Listener) -> Iterator[None]:
+    """Let a listener hear of the fits of a model."""
+    model._listener = listener
+    try:
+        yield
+    finally:
+        del model._listener
 
 
 def begin(model: Any) -> None:
@@ -31,15 +61,28 @@ def begin(model: Any) -> None:
         task.call_on_fit_task_begin(estimator=model)
 
 
-def step(model: Any, name: str) -> bool:
-    """Tell callbacks that a part of the fit is done; return whether to stop there."""
+def graph_share(model: Any) -> Callable[[float], None] | None:
+    """Return who hears how much of the graph is built, if anyone does."""
+    listener: Listener | None = getattr(model, "_listener", None)
+    return None if listener is None else listener.graph
+
+
+def step(model: Any, name: str, gain: float = 0.0) -> bool:
+    """Tell that a part of the fit is done; return whether to stop there.
+
+    ``gain`` is how much of the work after the graph it was, 0 to 1.
+    """
+    listener: Listener | None = getattr(model, "_listener", None)
     task = getattr(model, "_callback_fit_ctx", None)
-    if task is None:
+    if listener is None and task is None:
         return False
     with _ONE_AT_A_TIME:
-        part = task.subcontext(task_name=name)
-        part.call_on_fit_task_begin(estimator=model)
-        return bool(part.call_on_fit_task_end(estimator=model))
+        enough = listener is not None and listener.part(name, gain)
+        if task is not None:
+            part = task.subcontext(task_name=name)
+            part.call_on_fit_task_begin(estimator=model)
+            enough = bool(part.call_on_fit_task_end(estimator=model)) or enough
+    return enough
 
 
 def end(model: Any) -> None:

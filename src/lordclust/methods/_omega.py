@@ -2,8 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -244,28 +244,30 @@ class DoublyStochasticClusterer(
         seeds = rng.randint(np.iinfo(np.int32).max, size=count)
         return [random_start(omega, np.random.default_rng(s)) for s in seeds]
 
-    def _run_all(self, task: Any, starts: list[FloatArray]) -> list[SolverResult]:
-        """Run a task for each start: one after the other, or side by side."""
-        threads = count_threads(self.n_jobs)
-        if len(starts) == 1 or threads == 1:
-            return list(self._one_by_one(task, starts, threads))
+    def _run_all(
+        self, task: Any, starts: list[FloatArray], gain: float
+    ) -> list[SolverResult]:
+        """Run a task for each start: one after the other, or side by side.
 
-        def alone(V: FloatArray) -> SolverResult:
-            result: SolverResult = task(V, 1)
-            callbacks.step(self, "start")
+        Starts that have not begun when a callback has enough are left out; ``gain``
+        is what callbacks are told of each.
+        """
+        threads = count_threads(self.n_jobs)
+        at_once = min(threads, len(starts))
+        each, enough = (threads if at_once == 1 else 1), Event()
+
+        def run(V: FloatArray) -> SolverResult | None:
+            if enough.is_set():
+                return None
+            result: SolverResult = task(V, each)
+            if callbacks.step(self, "start", gain):
+                enough.set()
             return result
 
-        with ThreadPoolExecutor(min(threads, len(starts))) as pool:
-            return list(pool.map(alone, starts))
-
-    def _one_by_one(
-        self, task: Any, starts: list[FloatArray], threads: int
-    ) -> Iterator[SolverResult]:
-        """Yield results until there are no more starts, or a callback has enough."""
-        for V in starts:
-            yield task(V, threads)
-            if callbacks.step(self, "start"):
-                return
+        if at_once == 1:
+            return [r for r in map(run, starts) if r is not None]
+        with ThreadPoolExecutor(at_once) as pool:
+            return [r for r in pool.map(run, starts) if r is not None]
 
     def _keep_result(
         self,

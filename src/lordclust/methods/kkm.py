@@ -15,6 +15,7 @@ from lordclust._validation import (
     check_weights,
 )
 from lordclust.graph.blocks import KernelBlocks
+from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._kernel_steps import (
     Asking,
@@ -175,6 +176,7 @@ shape (n,), default="random_points"
         if not isinstance(self.init, str):
             _check_labels(self.init, w, k)
         S = self._read(X)
+        callbacks.step(self, "graph")
         best, objectives = self._best(self._solve(S, k, self._rngs(), w))
         self.all_objectives_ = objectives
         if not isinstance(S, KernelBlocks):

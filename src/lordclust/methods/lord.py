@@ -1,5 +1,6 @@
 """LoRD and B-LoRD: clustering as a low-rank doubly stochastic factorisation."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,8 @@ class LoRD(DoublyStochasticClusterer):
         task = paper if self.algorithm == "paper" else fast
         if self._uses_path():
             task = path
-        return self._run_all(task, self._starts(omega))
+        starts = self._starts(omega)
+        return self._run_all(task, starts, 1 / len(starts))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -363,7 +365,8 @@ class BLoRD(DoublyStochasticClusterer):
         omega = wish.omega.beside(ends.width)
         features = None if self._is_precomputed() else X
         evidence = Evidence(S, len(omega.mu), features, omega.weight)
-        task = Task(S, ends, evidence, self._seeds(), self.tol, self.max_iter)
+        tell = partial(callbacks.step, self)
+        task = Task(S, ends, evidence, self._seeds(), self.tol, self.max_iter, tell)
         choose = choose_shares if is_auto(self.proportions) else choose_tau
         kept, self.selection_ = choose(task, omega, count_threads(self.n_jobs))
         callbacks.step(self, "choice")
@@ -405,15 +408,18 @@ class BLoRD(DoublyStochasticClusterer):
         def path(V: FloatArray, threads: int) -> SolverResult:
             engine = Engine(S, omega, n_threads=threads)
             engine.put(V)
+            before = 0.0
             for stop, *_ in walk(engine, ends, tau, **limits):
-                if callbacks.step(self, f"tau {stop:.3f}") and stop < tau:
+                gain, before = (stop - before) / (tau or 1.0) / len(starts), stop
+                if callbacks.step(self, f"tau {stop:.3f}", gain) and stop < tau:
                     return descent.solve_blord(engine, S, ends, tau, **limits)
             return descent.blord_result(engine, S, ends, tau)
 
-        task = paper if self.algorithm == "paper" else fast
+        starts = self._starts(omega)
+        task, gain = paper if self.algorithm == "paper" else fast, 1 / len(starts)
         if self._uses_path():
-            task = path
-        results = self._run_all(task, self._starts(omega))
+            task, gain = path, 0.0  # its taus tell
+        results = self._run_all(task, starts, gain)
         self.tau_, self.gamma_ = tau, ends.gamma(tau)
         self._posed = Posed(S, omega, ends, tau)
         return results

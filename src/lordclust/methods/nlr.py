@@ -165,6 +165,8 @@ class NLR(RestartClusterer):
             objectives.append(run.objective)
             if best is None or _merit(run) > _merit(best):
                 best = run
+            if self._had_enough():
+                break
         assert best is not None, "there is at least one start"
         return best, np.array(objectives)
 
