@@ -53,6 +53,34 @@ def test_if_all_fail_the_code_says_so(run, tmp_path):
     assert "No method succeeded" in result.stderr
 
 
+def test_if_all_fail_the_table_is_written_and_no_page(run, tmp_path):
+    np.save(tmp_path / "S.npy", np.eye(4))
+    out, page = tmp_path / "table.csv", tmp_path / "page.html"
+    result = run("compare", tmp_path / "S.npy", "-k", 2, "--precomputed",
+                 "--methods", "gmm", "-o", out, "--report", page)  # fmt: skip
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"wrote {out}\nError: No method succeeded; the table says why.\n"
+    )
+    assert table(out.read_text())[0]["note"].startswith("gmm needs features")
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("error", [ImportError("pip install it"), RuntimeError("odd")])
+def test_whatever_fails_in_a_method_stays_in_its_line(run, points, monkeypatch, error):
+    from lordclust.methods import NCut
+
+    def fit(self, X):
+        raise error
+
+    monkeypatch.setattr(NCut, "fit", fit)
+    result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "ncut,sc")
+    assert result.exit_code == 0, result.stderr
+    failed, fine = table(result.stdout)
+    assert failed["note"] == str(error)
+    assert fine["note"] == ""
+
+
 def test_unknown_methods_are_refused_before_anything_is_read(run):
     result = run("compare", "none.csv", "-k", 3, "--methods", "blord,scc")
     assert result.exit_code == 2

@@ -1,11 +1,13 @@
 import csv
 import json
+import signal
 
 import numpy as np
 import pytest
 
-from lordclust import BLoRD, LoRD, metrics
+from lordclust import BLoRD, LoRD, metrics, tau_path
 from lordclust.cli.exits import plain_errors
+from lordclust.cli.progress import Hearing
 
 COLUMNS = ("--label-column", "class")
 
@@ -250,6 +252,78 @@ def test_strict_writes_nothing_without_convergence(run, points, tmp_path, monkey
     result = run(*arguments, "-o", tmp_path / "a.csv")
     assert result.exit_code == 0
     assert "Warning: LoRD stopped" in result.stderr
+
+
+def press(*_):
+    signal.raise_signal(signal.SIGINT)
+
+
+def pressing(call, number):
+    """Return a function that presses Ctrl-C after a call."""
+    calls = []
+
+    def wrapped(*arguments):
+        answer = call(*arguments)
+        calls.append(arguments)
+        if len(calls) == number:
+            press()
+        return answer
+
+    return wrapped
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--tau", 1, "--proportions", "equal"),
+        ("--tau", 1, "--proportions", "0.2,0.3,0.5", "--jobs", 2),
+        ("--jobs", 2),
+        ("--method", "symnmf"),
+    ],
+)
+def test_interrupted_it_keeps_the_best_so_far(
+    run, points, tmp_path, rows, monkeypatch, arguments
+):
+    # The first part is the graph; when the second is heard there is a result.
+    monkeypatch.setattr(Hearing, "part", pressing(Hearing.part, 2))
+    names = {n: tmp_path / n for n in ("labels.csv", "facts.json", "page.html")}
+    out, facts, page = names.values()
+    files = ("-o", out, "--json", facts, "--report", page)
+    result = run("fit", points, "-k", 3, *COLUMNS, *arguments, *files)
+    assert result.exit_code == 130, result.stderr
+    assert result.stderr.endswith("Interrupted; the best result so far is kept.\n")
+    assert len(rows(out)) == 45
+    assert json.loads(facts.read_text())["interrupted"] is True
+    assert "best result so far" in page.read_text()
+
+
+def test_interrupted_before_there_is_a_result_it_writes_nothing(
+    run, points, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Hearing, "part", pressing(Hearing.part, 1))
+    before = sorted(tmp_path.iterdir())
+    result = run("fit", points, "-k", 3, *COLUMNS, "-o", tmp_path / "labels.csv")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("Interrupted. Nothing was written.\n")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_interrupted_while_it_draws_it_keeps_the_whole_result(
+    run, points, tmp_path, rows, monkeypatch, verb
+):
+    def path(*arguments, callback, **settings):
+        return tau_path(*arguments, callback=pressing(callback, 2), **settings)
+
+    monkeypatch.setattr("lordclust.cli.pages.tau_path", path)
+    out, page = tmp_path / "labels.csv", tmp_path / "page.html"
+    wishes = ("--methods", "blord,sc") if verb == "compare" else ()
+    files = ("-o", out, "--report", page)
+    result = run(verb, points, "-k", 3, *COLUMNS, *wishes, *files)
+    assert result.exit_code == 130, result.stderr
+    assert "the result was complete, and is kept" in result.stderr
+    assert len(rows(out)) == (45 if verb == "fit" else 2)
+    assert "<html" in page.read_text()
 
 
 def test_debug_shows_the_traceback(monkeypatch):

@@ -1,6 +1,7 @@
 """The command as users run it: pipes, terminals and Ctrl-C."""
 
 import csv
+import json
 import os
 import pty
 import re
@@ -109,6 +110,23 @@ def test_ctrl_c_on_a_path_keeps_what_is_solved(many, tmp_path, rows):
     taus = [row["tau"] for row in rows(tmp_path / "path.csv")]
     assert 1 <= len(taus) < 1900
     assert len(rows(tmp_path / "labels.csv")[0]) == 1 + len(taus)
+
+
+def test_ctrl_c_on_a_fit_keeps_the_best_result_so_far(tmp_path, rows):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "many.npy", rng.normal(size=(3000, 5)))
+    files = ("-o", "labels.csv", "--json", "facts.json")
+    terminal = Terminal("fit", "many.npy", "-k", 20, *files, cwd=tmp_path)
+    terminal.wait_for(r"Fitting BLoRD to 3000 samples[^\r\n]*\d:\d\d:\d\d")  # time left
+    terminal.interrupt()
+    code, out, text = terminal.end()
+    assert code == 130, text
+    assert out == ""
+    assert "Stopping with what there is" in text
+    assert "Interrupted; the best result so far is kept." in text
+    assert len(rows(tmp_path / "labels.csv")) == 3000
+    assert json.loads((tmp_path / "facts.json").read_text())["interrupted"] is True
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_ctrl_c_twice_stops_at_once_and_writes_nothing(many, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lordclust.cli.exits import INTERRUPTED, Failure
+from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
     Reading,
     Wishes,
@@ -71,16 +71,18 @@ def compare(
 
     names = check_methods(methods)
     check_formats(outputs, "--output")
-    with Display(quiet=quiet) as display:
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, _ = read_input(input_, wishes, reading, scale, display)
         table = Comparison(names, wishes, samples)
         table.run(display)
-        table.write(outputs, display)
+        table.write(outputs, display, interrupts)
     outputs.say(quiet=quiet)
     if json_ or output is None:
         table.print(as_json=json_)
     if table.interrupted:
         done = ", ".join(row["method"] for row in table.rows)
         raise Failure(f"Interrupted. Finished and kept: {done}.", INTERRUPTED)
+    if interrupts.asked:
+        raise Failure(COMPLETE, INTERRUPTED)
     if not table.models:
         raise Failure("No method succeeded; the table says why.")

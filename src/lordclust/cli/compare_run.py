@@ -12,10 +12,10 @@ from lordclust._typing import Graph, IntArray
 from lordclust._validation import unknown_name
 from lordclust.cli import summary, tables
 from lordclust.cli.estimator import Fitted, affinity, fit_model, make_estimator
-from lordclust.cli.exits import working
+from lordclust.cli.exits import Interrupts, debugging
 from lordclust.cli.options import Wishes
 from lordclust.cli.outputs import Outputs
-from lordclust.cli.pages import write_page
+from lordclust.cli.pages import path_around, write_page
 from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.graph import make_affinity
@@ -51,12 +51,11 @@ class Comparison:
         """Run the methods, one after the other, until the end or Ctrl-C."""
         display.stage("", total=len(self.names) + 1)
         try:
-            with working():
-                display.at(0, "neighbours")
-                S = self._graph()
-                for i, name in enumerate(self.names, 1):
-                    display.at(i, name)
-                    self.rows.append(self._row(name, S))
+            display.at(0, "neighbours")
+            S = self._graph()
+            for i, name in enumerate(self.names, 1):
+                display.at(i, name)
+                self.rows.append(self._row(name, S))
         except KeyboardInterrupt:
             if not self.rows:
                 raise
@@ -71,7 +70,9 @@ class Comparison:
         """Run a method; one that fails leaves its sentence."""
         try:
             fitted = self._fitted(name)
-        except (ValueError, TypeError, MemoryError, ArithmeticError) as error:
+        except Exception as error:  # of one method, while the others go on
+            if debugging():
+                raise
             return self._line(name, note=str(error) or type(error).__name__)
         self.models.append(fitted.model)
         labels = fitted.model.labels_
@@ -101,17 +102,22 @@ class Comparison:
         names = ("seconds", "objective", "sizes", "silhouette", "modularity", *scores)
         return {"method": name} | {n: values.get(n) for n in (*names, "note")}
 
-    def write(self, outputs: Outputs, display: Display) -> None:
+    def write(self, outputs: Outputs, display: Display, interrupts: Interrupts) -> None:
         """Write the files asked for: all of them, or none."""
-        with outputs.together() as names:
+        if not self.models:
+            outputs.leave_out("--report")  # there is nothing to draw
+        if "--report" in outputs:
+            path = path_around(self.models[0], self.samples, display, interrupts)
+        with outputs.together(interrupts) as names:
             if "--output" in names:
                 tables.write_file(names["--output"], self._columns())
-            if "--report" in names and self.models:
+            if "--report" in names:
                 display.stage("Drawing the report")
                 facts = {"input": self.samples.source, **summary.versions()}
                 write_page(
                     names["--report"],
                     self.models[0],
+                    path,
                     self.samples,
                     facts=facts,
                     comparison=self.rows,

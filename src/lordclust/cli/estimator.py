@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import click
@@ -12,6 +13,7 @@ import click
 from lordclust._validation import unknown_name
 from lordclust.cli.options import Wishes
 from lordclust.cli.samples import Samples
+from lordclust.methods._callbacks import Listener, heard_by
 from lordclust.registry import METHODS
 
 
@@ -100,7 +102,7 @@ def affinity(wishes: Wishes, precomputed: bool) -> Any:
     return KNNGraph(wishes.neighbors)
 
 
-def fit_model(model: Any, samples: Samples) -> Fitted:
+def fit_model(model: Any, samples: Samples, listener: Listener | None = None) -> Fitted:
     """Fit a model, and take down its warnings."""
     extras = {
         "sample_weight": (samples.weight, "--weight-column"),
@@ -113,8 +115,9 @@ def fit_model(model: Any, samples: Samples) -> Fitted:
             raise click.UsageError(
                 f"{type(model).__name__} has no {extras[name][1]}. Leave it out."
             )
+    heard = nullcontext() if listener is None else heard_by(model, listener)
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with heard, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default", UserWarning)
         model.fit(samples.X, **given)
     texts = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]

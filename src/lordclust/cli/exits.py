@@ -7,10 +7,9 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -20,6 +19,12 @@ FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 NOTHING_WRITTEN = "Interrupted. Nothing was written."
+COMPLETE = "Interrupted; the result was complete, and is kept."
+#: What the first Ctrl-C says: before there is a result, when there is one, and when
+#: files are being written.
+ENDING = "Stopping; Ctrl-C again stops at once."
+STOPPING = "Stopping with what there is; Ctrl-C again stops at once and writes nothing."
+WRITING = "Writing what there is; Ctrl-C again stops and writes nothing."
 
 
 class Failure(click.ClickException):
@@ -30,6 +35,11 @@ class Failure(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click says: of the class
 
 
+def debugging() -> bool:
+    """Tell whether tracebacks are wanted."""
+    return os.environ.get("LORDCLUST_DEBUG") == "1"
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Turn what the library raises into a sentence and an exit code."""
@@ -38,7 +48,7 @@ def plain_errors() -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
         raise  # click knows what to do, also when nobody reads on
     except (Exception, KeyboardInterrupt) as error:
-        if os.environ.get("LORDCLUST_DEBUG") == "1":
+        if debugging():
             raise
         raise _failure(error) from None
 
@@ -65,55 +75,57 @@ def _failure(error: BaseException) -> Failure:
     )
 
 
-@contextmanager
-def working() -> Iterator[None]:
-    """Let Ctrl-C end the work by KeyboardInterrupt, and a second one at once.
+class Interrupts:
+    """What Ctrl-C does to a command.
 
-    Compiled threads are waited for after the first; the second waits for nobody.
+    As long as nothing is finished, the first one ends the work by KeyboardInterrupt.
+    Once there is something to keep, it only asks: ``asked`` is set, and the work ends
+    at the next good place. The second one ends the process and waits for nobody; while
+    files are written it is a KeyboardInterrupt, so that none of them is left behind.
     """
 
-    def first() -> None:
-        click.echo("\nStopping; Ctrl-C again stops at once.", err=True)
-        raise KeyboardInterrupt
+    def __init__(self) -> None:
+        self.asked = False
+        self._writing = False
+        self._note: str | None = None
 
-    with _interrupts(first):
-        yield
+    def keep(self, note: str = STOPPING) -> None:
+        """There is something to keep: from now on the first Ctrl-C says the note."""
+        self._note = note
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let files be finished after the first Ctrl-C, and vanish after the second."""
+        self.keep(WRITING)
+        self._writing = True
+        try:
+            yield
+        finally:
+            self._writing = False
+
+    def heard(self, number: int, frame: FrameType | None) -> None:
+        """Handle the signal."""
+        if self.asked and not self._writing:
+            if os.isatty(2):
+                os.write(2, SHOW_CURSOR)
+            os._exit(INTERRUPTED)
+        first, self.asked = not self.asked, True
+        if first:
+            with suppress(RuntimeError):  # stderr may be in the middle of a line
+                click.echo(f"\n{self._note or ENDING}", err=True)
+        if not first or self._note is None:
+            raise KeyboardInterrupt
 
 
 @contextmanager
-def stopping(note: str) -> Iterator[threading.Event]:
-    """Let Ctrl-C ask work to stop at the next good place, and a second one end it.
-
-    Yields an event that says whether it was asked.
-    """
-    asked = threading.Event()
-
-    def first() -> None:
-        asked.set()
-        click.echo(f"\n{note}", err=True)
-
-    with _interrupts(first):
-        yield asked
-
-
-@contextmanager
-def _interrupts(first: Callable[[], Any]) -> Iterator[None]:
-    """Set what the first Ctrl-C does; the second ends the process."""
+def interruptible() -> Iterator[Interrupts]:
+    """Handle Ctrl-C while a command works."""
+    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
+        yield interrupts  # only the main thread hears signals
         return
-
-    def on_second(number: int, frame: FrameType | None) -> None:
-        if os.isatty(2):
-            os.write(2, SHOW_CURSOR)
-        os._exit(INTERRUPTED)
-
-    def on_first(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, on_second)
-        first()
-
-    before = signal.signal(signal.SIGINT, on_first)
+    before = signal.signal(signal.SIGINT, interrupts.heard)
     try:
-        yield
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import NOT_CONVERGED, Failure, working
+from lordclust.cli.exits import (
+    COMPLETE,
+    INTERRUPTED,
+    NOT_CONVERGED,
+    Failure,
+    interruptible,
+)
 from lordclust.cli.options import (
     Reading,
     Wishes,
@@ -82,6 +88,8 @@ def fit(
       lordclust fit graph.mtx -k 10 --precomputed --proportions equal --tau 0.3
       lordclust fit people.csv -k 4 --cluster-sizes 25,25,25,25 --id-column name
 
+    Ctrl-C ends the search and keeps the best result so far, if there is one.
+
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged
     (--strict), 130 interrupted.
     """
@@ -98,16 +106,20 @@ def fit(
     from lordclust.cli.fit_run import check_wishes, run_fit, write_fit
 
     check_wishes(method, wishes, reading, scale, outputs)
-    with Display(quiet=quiet) as display, working():
-        run = run_fit(input_, method, wishes, reading, scale, display)
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
+        run = run_fit(input_, method, wishes, reading, scale, display, interrupts)
         if strict and not run.fitted.model.converged_:
             raise Failure(_not_converged(run.fitted), NOT_CONVERGED)
-        write_fit(run, outputs, display)
+        write_fit(run, outputs, display, interrupts)
     if not quiet:
         for line in run.lines():
             click.echo(line, err=True)
     outputs.say(quiet=quiet)
     run.print_to_stdout(outputs)
+    if run.interrupted:
+        raise Failure("Interrupted; the best result so far is kept.", INTERRUPTED)
+    if interrupts.asked:
+        raise Failure(COMPLETE, INTERRUPTED)
 
 
 def _not_converged(fitted: Fitted) -> str:

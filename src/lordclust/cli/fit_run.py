@@ -13,11 +13,11 @@ import click
 from lordclust import files
 from lordclust.cli import summary, tables
 from lordclust.cli.estimator import Fitted, fit_model, make_estimator
-from lordclust.cli.exits import Failure
+from lordclust.cli.exits import Failure, Interrupts
 from lordclust.cli.options import Reading, Wishes, check_scale, is_precomputed
 from lordclust.cli.outputs import Outputs
-from lordclust.cli.pages import write_page
-from lordclust.cli.progress import Display
+from lordclust.cli.pages import path_around, write_page
+from lordclust.cli.progress import Display, Hearing
 from lordclust.cli.samples import Samples, read_input
 from lordclust.cli.scaling import Scaling
 
@@ -31,6 +31,7 @@ class FitRun:
     samples: Samples
     scaling: Scaling | None
     fitted: Fitted
+    interrupted: bool
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -41,12 +42,15 @@ class FitRun:
             method=self.method,
             seed=self.seed,
             scaling=self.scaling,
+            interrupted=self.interrupted,
         )
 
     def facts(self) -> dict[str, Any]:
         """What the report says beside the model."""
         kept = {name: self.document.get(name) for name in ("seconds", "acc", "nmi")}
         known = {name: value for name, value in kept.items() if value is not None}
+        if self.interrupted:
+            known["interrupted"] = "yes, this is the best result so far"
         return {"input": self.samples.source, **known, **self.document["versions"]}
 
     @property
@@ -102,19 +106,29 @@ def run_fit(
     reading: Reading,
     scale: str,
     display: Display,
+    interrupts: Interrupts,
 ) -> FitRun:
-    """Read, scale and fit."""
+    """Read, scale and fit; after Ctrl-C with the best result so far."""
     samples, scaling = read_input(source, wishes, reading, scale, display)
     model = make_estimator(method, wishes, precomputed=samples.precomputed)
-    display.stage(f"Fitting {type(model).__name__} to {samples.size}")
-    return FitRun(method, wishes.seed, samples, scaling, fit_model(model, samples))
+    text = f"Fitting {type(model).__name__} to {samples.count}"
+    joins = model.takes_graph and not samples.precomputed
+    display.stage(f"Joining neighbours among {samples.count}" if joins else text, 1.0)
+    fitted = fit_model(model, samples, Hearing(text, display, interrupts))
+    asked = interrupts.asked
+    return FitRun(method, wishes.seed, samples, scaling, fitted, interrupted=asked)
 
 
-def write_fit(run: FitRun, outputs: Outputs, display: Display) -> None:
+def write_fit(
+    run: FitRun, outputs: Outputs, display: Display, interrupts: Interrupts
+) -> None:
     """Write the files asked for: all of them, or none."""
     if "--proba" in outputs and run.membership is None:
         raise Failure(f"The method {run.method} gives no probabilities for --proba.")
-    with outputs.together() as names:
+    model, path = run.fitted.model, None
+    if "--report" in outputs:
+        path = path_around(model, run.samples, display, interrupts)
+    with outputs.together(interrupts) as names:
         if "--output" in names:
             tables.write_file(names["--output"], run.label_columns())
         if "--proba" in names:
@@ -125,9 +139,8 @@ def write_fit(run: FitRun, outputs: Outputs, display: Display) -> None:
             names["--json"].write_text(summary.to_json(run.document), encoding="utf-8")
         if "--report" in names:
             display.stage("Drawing the report")
-            write_page(
-                names["--report"], run.fitted.model, run.samples, facts=run.facts()
-            )
+            page = names["--report"]
+            write_page(page, model, path, run.samples, facts=run.facts())
 
 
 def _save(run: FitRun, path: Path) -> None:

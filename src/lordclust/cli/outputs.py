@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from lordclust.cli.exits import Failure
+from lordclust.cli.exits import Failure, Interrupts
 from lordclust.files.error import InputError
 from lordclust.files.whole import check_target
 
@@ -71,12 +70,17 @@ class Outputs:
         except InputError as error:
             raise Failure(str(error)) from None
 
+    def leave_out(self, option: str) -> None:
+        """Forget an option whose file cannot be made."""
+        self.targets.pop(option, None)
+        self.files.pop(option, None)
+
     @contextmanager
-    def together(self) -> Iterator[dict[str, Path]]:
+    def together(self, interrupts: Interrupts) -> Iterator[dict[str, Path]]:
         """Give a temporary name for each file; at the end all get their own."""
         places = {option: self._place(path) for option, path in self.files.items()}
         names = {option: _temporary(place) for option, place in places.items()}
-        with _default_interrupts():
+        with interrupts.writing():
             try:
                 yield names
                 for path in self.files.values():
@@ -107,17 +111,4 @@ def _temporary(place: Path) -> Path:
     """Return a name in the same folder, of the same suffix; a device is itself."""
     if is_stream(place):
         return place
-    return place.with_name(f".{os.getpid()}.part.{place.name[-200:]}")
-
-
-@contextmanager
-def _default_interrupts() -> Iterator[None]:
-    """Let every Ctrl-C raise, so that temporary files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return place.with_name(f".lordclust-{secrets.token_hex(8)}.part{place.suffix}")

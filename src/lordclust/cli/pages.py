@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lordclust.cli.exits import Interrupts
+from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.report import write_report
 from lordclust.result import TauPath
@@ -18,6 +20,7 @@ SLIDER_UP_TO = 20_000
 def write_page(
     path: Path,
     model: Any,
+    path_: TauPath | None,
     samples: Samples,
     *,
     facts: dict[str, Any],
@@ -27,7 +30,7 @@ def write_page(
     write_report(
         path,
         model,
-        path_around(model, samples),
+        path_,
         None if samples.precomputed else samples.X,
         ids=samples.ids.tolist(),
         names=samples.names,
@@ -38,12 +41,26 @@ def write_page(
     )
 
 
-def path_around(model: Any, samples: Samples) -> TauPath | None:
-    """Return the path in tau for the model's shares, None if it can have none."""
+def path_around(
+    model: Any, samples: Samples, display: Display, interrupts: Interrupts
+) -> TauPath | None:
+    """Return the path in tau for the model's shares, None if it can have none.
+
+    Ctrl-C ends it where it is; after an earlier one there is none.
+    """
     if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
         return None
     if model.proportions_.min() <= 0 or len(samples.ids) > SLIDER_UP_TO:
         return None
+    if interrupts.asked:
+        return None
+    interrupts.keep()
+    display.stage("Following tau for the report", total=TAUS[-1])
+
+    def at(tau: float) -> bool:
+        display.at(tau)
+        return interrupts.asked
+
     return tau_path(
         model.affinity_matrix_,
         len(model.proportions_),
@@ -53,4 +70,5 @@ def path_around(model: Any, samples: Samples) -> TauPath | None:
         known_labels=samples.known,
         keep="all",
         n_jobs=model.n_jobs,
+        callback=at,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lordclust.cli.exits import INTERRUPTED, Failure, stopping, working
+from lordclust.cli.exits import INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
     Reading,
     Wishes,
@@ -18,8 +18,6 @@ from lordclust.cli.options import (
 )
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
-
-STOPPING = "Stopping at this tau; Ctrl-C again stops at once and writes nothing."
 
 
 @click.command()
@@ -71,16 +69,14 @@ def path(
     from lordclust.cli.tables import check_formats
 
     check_formats(outputs, "--output", "--labels")
-    with Display(quiet=quiet) as display:
-        with working():
-            samples, S = make_graph(input_, wishes, reading, scale, display)
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
+        samples, S = make_graph(input_, wishes, reading, scale, display)
         walk = Walk(samples, S, wishes, taus)
-        with stopping(STOPPING) as asked:
-            walk.go(display, asked)
-        walk.write(outputs)
+        walk.go(display, interrupts)
+        walk.write(outputs, interrupts)
     outputs.say(quiet=quiet)
     walk.print_to_stdout(outputs)
-    if asked.is_set():
+    if interrupts.asked:
         last = walk.path.taus[-1]
         raise Failure(
             f"Interrupted at tau {last:.2f}; the path up to it is written.", INTERRUPTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from lordclust import files
 from lordclust._typing import Graph
 from lordclust.cli import tables
 from lordclust.cli.estimator import affinity, shares
+from lordclust.cli.exits import Interrupts
 from lordclust.cli.options import Reading, Wishes
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
@@ -27,9 +27,9 @@ def make_graph(
 ) -> tuple[Samples, Graph]:
     """Read INPUT and build its graph."""
     samples, _ = read_input(source, wishes, reading, scale, display)
-    display.stage(f"Joining neighbours among {samples.size}")
+    display.stage(f"Joining neighbours among {samples.count}", total=1.0)
     wanted = affinity(wishes, samples.precomputed) or "knn"
-    return samples, make_affinity(wanted, samples.X)
+    return samples, make_affinity(wanted, samples.X, callback=display.at)
 
 
 class Walk:
@@ -42,14 +42,15 @@ class Walk:
     ) -> None:
         self.samples, self.S, self.wishes, self.taus = samples, S, wishes, taus
 
-    def go(self, display: Display, asked: Event) -> None:
-        """Follow the path until its end, or until asked to stop."""
+    def go(self, display: Display, interrupts: Interrupts) -> None:
+        """Follow the path until its end, or until Ctrl-C asks to stop."""
         last = 1.0 if self.taus is None else self.taus[-1]
         display.stage("tau 0.00", total=last)
 
         def at(tau: float) -> bool:
+            interrupts.keep()
             display.at(tau, f"tau {tau:.2f}")
-            return asked.is_set()
+            return interrupts.asked
 
         wishes = self.wishes
         self.path = tau_path(
@@ -89,9 +90,9 @@ class Walk:
             columns[f"tau={tau:.6g}"] = labels
         return columns
 
-    def write(self, outputs: Outputs) -> None:
+    def write(self, outputs: Outputs, interrupts: Interrupts) -> None:
         """Write the files asked for: all of them, or none."""
-        with outputs.together() as names:
+        with outputs.together(interrupts) as names:
             if "--output" in names:
                 tables.write_file(names["--output"], as_columns(self.rows()))
             if "--labels" in names:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lordclust.cli.exits import working
+from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
     Reading,
     force_option,
@@ -67,14 +67,16 @@ def predict(
     from lordclust.cli.tables import check_formats
 
     check_formats(outputs, "--output", "--proba")
-    with Display(quiet=quiet) as display, working():
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
         saved = Saved.read(model)
         display.stage(f"Reading {input_}")
         samples = saved.samples(input_, reading)
         display.stage(f"Predicting {samples.size}")
         answer = predict_samples(saved, samples, proportions, cluster_sizes)
-        answer.write(outputs)
+        answer.write(outputs, interrupts)
     if not quiet:
         click.echo(answer.line(), err=True)
     outputs.say(quiet=quiet)
     answer.print_to_stdout(outputs)
+    if interrupts.asked:
+        raise Failure(COMPLETE, INTERRUPTED)

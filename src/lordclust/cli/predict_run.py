@@ -11,6 +11,7 @@ import numpy as np
 from lordclust import files
 from lordclust._typing import FloatArray, IntArray
 from lordclust.cli import summary, tables
+from lordclust.cli.exits import Interrupts
 from lordclust.cli.options import Reading
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.samples import Samples, read_samples
@@ -82,9 +83,9 @@ class Answer:
             "--proba": tables.probability_columns(self.samples, self.P),
         }
 
-    def write(self, outputs: Outputs) -> None:
+    def write(self, outputs: Outputs, interrupts: Interrupts) -> None:
         """Write the files asked for: all of them, or none."""
-        with outputs.together() as names:
+        with outputs.together(interrupts) as names:
             for option, columns in self.tables().items():
                 if option in names:
                     tables.write_file(names[option], columns)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from lordclust.cli.exits import Interrupts
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+#: Characters of a bar: a line of 80 has room for words and the time left too.
+BAR = 20
 
 
 class Display:
@@ -55,6 +60,31 @@ class Display:
         self.close()
 
 
+class Hearing:
+    """Shows how far a fit is, and ends it with what there is when Ctrl-C asks.
+
+    What a model tells; see :class:`lordclust.methods._callbacks.Listener`.
+    """
+
+    def __init__(self, text: str, display: Display, interrupts: Interrupts) -> None:
+        self.text, self.display, self.interrupts = text, display, interrupts
+        self.done = 0.0
+
+    def graph(self, share: float) -> None:
+        """Show how much of the graph is built."""
+        self.display.at(share)
+
+    def part(self, name: str, gain: float) -> bool:
+        """Show how much of the rest is done; return whether to stop."""
+        if name == "graph":
+            self.display.stage(self.text, total=1.0)
+        else:
+            self.interrupts.keep()
+            self.done += gain
+            self.display.at(self.done)
+        return self.interrupts.asked
+
+
 def _bar(console: object, bounded: bool) -> Progress:
     """Return a line with a spinner, and with a bar if the end is known."""
     from rich import progress as parts
@@ -64,7 +94,7 @@ def _bar(console: object, bounded: bool) -> Progress:
         parts.TextColumn("{task.description}", markup=False),
     ]
     if bounded:
-        columns += [parts.BarColumn(), parts.TimeRemainingColumn()]
+        columns += [parts.BarColumn(BAR), parts.TimeRemainingColumn()]
     else:
         columns += [parts.TimeElapsedColumn()]
     return parts.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lordclust.cli.exits import working
+from lordclust.cli.exits import INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
     Reading,
     force_option,
@@ -43,15 +43,18 @@ def report(
     outputs = Outputs({"--output": output}, inputs, force=force)
     if outputs.to_stdout("--output"):
         raise click.UsageError("The page needs a file, not stdout.")
-    from lordclust.cli.pages import write_page
+    from lordclust.cli.pages import path_around, write_page
     from lordclust.cli.predict_run import Saved, samples_of
 
-    with Display(quiet=quiet) as display, working():
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
         display.stage("Reading")
         saved = Saved.read(model)
         samples = samples_of(saved, input_, reading)
+        path = path_around(saved.model, samples, display, interrupts)
         display.stage("Drawing the report")
-        with outputs.together() as names:
+        with outputs.together(interrupts) as names:
             page = names["--output"]
-            write_page(page, saved.model, samples, facts={"model": model})
+            write_page(page, saved.model, path, samples, facts={"model": model})
     outputs.say(quiet=quiet)
+    if interrupts.asked:
+        raise Failure("Interrupted; the page shows what there was.", INTERRUPTED)

@@ -34,10 +34,15 @@ class Samples:
     precomputed: bool
 
     @property
+    def count(self) -> str:
+        """How many there are, in words."""
+        return f"{self.X.shape[0]} samples"
+
+    @property
     def size(self) -> str:
         """How much there is, in words."""
-        n, d = self.X.shape
-        return f"{n} samples" if self.precomputed else f"{n} samples x {d} features"
+        d = self.X.shape[1]
+        return self.count if self.precomputed else f"{self.count} x {d} features"
 
 
 def read_samples(source: str, reading: Reading, *, precomputed: bool) -> Samples:

@@ -47,6 +47,7 @@ def facts(
     method: str,
     seed: int | None,
     scaling: Scaling | None,
+    interrupted: bool = False,
 ) -> dict[str, Any]:
     """Return everything about a run that a later reader may ask for."""
     model, (n, d) = fitted.model, samples.X.shape
@@ -56,6 +57,7 @@ def facts(
         "objective": model.objective_,
         "residual": getattr(model, "residual_", None),
         "converged": model.converged_,
+        "interrupted": interrupted,
         "n_iter": model.n_iter_,
         "sizes": sizes,
         "proportions": getattr(model, "proportions_", None),
