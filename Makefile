@@ -27,7 +27,7 @@ $(DOCS): $(TESTED)
 	@touch "$(DOCS)"
 
 demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table, write files
-	@"$(BIN)/lordclust" demo --output demo-output
+	@"$(BIN)/lordclust" demo --output demo-output --force
 
 test: check      ## checks, then all tests
 	"$(BIN)/python" -m pytest -q -n 2

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from lordclust.cli.demo_run import Demo
+from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
+from lordclust.cli.options import force_option
+from lordclust.cli.outputs import Outputs
 
-#: What the demo writes; a folder that holds anything else is not overwritten.
+#: What the demo writes.
 FILES = ("labels.csv", "membership.csv", "path.csv", "demo.png")
 #: Seconds after which a warm-up must be a compilation.
 PATIENCE = 3.0
@@ -27,40 +27,50 @@ PATIENCE = 3.0
     show_default=True,
     help="Folder for the files.",
 )
-@click.option("--force", is_flag=True, help="Write into a folder with other files.")
+@force_option
 def demo(output: Path, force: bool) -> None:
     """Cluster the 1797 digits shipped with scikit-learn.
 
     Prints B-LoRD and LoRD beside spectral clustering and k-means, and B-LoRD from
     soft to hard. Writes labels, probabilities, the path and a picture.
     """
-    _make_folder(output, force)
+    outputs = _outputs(output, force)
     click.echo("Clustering scikit-learn's digits ...", err=True)
     from lordclust.cli.demo_run import load_demo, run_demo, warm_up
 
-    data = load_demo()
-    with _note_when_slow():
-        warm_up(data)
-    result = run_demo(data)
-    from lordclust.cli.demo_tables import print_tables
+    with interruptible() as interrupts:
+        data = load_demo()
+        with _note_when_slow():
+            warm_up(data)
+        result = run_demo(data)
+        from lordclust.cli.demo_files import write_files
+        from lordclust.cli.demo_tables import print_tables
 
-    print_tables(result)
-    for path in _write(result, output):
-        click.echo(f"wrote {path}")
+        print_tables(result)
+        _leave_out_picture(outputs)
+        with outputs.together(interrupts) as names:
+            write_files(result, names)
+    outputs.say(quiet=False)
+    if interrupts.asked:
+        raise Failure(COMPLETE, INTERRUPTED)
 
 
-def _make_folder(output: Path, force: bool) -> None:
-    """Make the folder; refuse one that is used for something else."""
+def _outputs(folder: Path, force: bool) -> Outputs:
+    """Make the folder; refuse to replace files that are in it."""
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        others = sorted(p.name for p in output.iterdir() if p.name not in FILES)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise click.ClickException(f"Cannot use {output}: {error.strerror}.") from error
-    if others and not force:
-        raise click.ClickException(
-            f"{output} holds other files, such as {others[0]}. Choose another folder "
-            "with --output, or add --force."
-        )
+        raise click.ClickException(f"Cannot use {folder}: {error.strerror}.") from error
+    return Outputs({name: str(folder / name) for name in FILES}, (), force=force)
+
+
+def _leave_out_picture(outputs: Outputs) -> None:
+    """Go on without a picture where nothing can draw it."""
+    try:
+        import lordclust.cli.demo_picture  # noqa: F401
+    except ImportError as error:  # it names the line that installs matplotlib
+        click.echo(f"No picture: {error}", err=True)
+        outputs.leave_out("demo.png")
 
 
 @contextmanager
@@ -74,21 +84,3 @@ def _note_when_slow() -> Iterator[None]:
         yield
     finally:
         note.cancel()
-
-
-def _write(result: Demo, output: Path) -> Iterator[Path]:
-    """Write the files; yield each when it is there."""
-    from lordclust.cli.demo_files import write_tables, write_whole
-
-    try:
-        yield from write_tables(result, output)
-        try:
-            from lordclust.cli.demo_picture import draw
-        except ImportError as error:  # it names the line that installs matplotlib
-            click.echo(f"No picture: {error}", err=True)
-            return
-        with write_whole(output / "demo.png") as path:
-            draw(result).savefig(path, format="png", dpi=120)
-        yield output / "demo.png"
-    except OSError as error:
-        raise click.ClickException(f"Cannot write to {output}: {error}.") from error
