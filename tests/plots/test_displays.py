@@ -346,6 +346,15 @@ def test_bars_are_sizes_and_marks_are_shares(axes):
     np.testing.assert_allclose([m[0, 1] for m in marks], [18, 27, 45])
 
 
+def test_shares_of_weight_are_not_marked(axes):
+    """They cannot be compared with numbers of samples."""
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    weighted = SizesDisplay.from_estimator(BLoRD(3).fit(X, sample_weight=w), ax=axes)
+    assert weighted.asked is None
+    twice = BLoRD(3).fit(X, sample_weight=np.full(len(X), 2.0))
+    np.testing.assert_allclose(SizesDisplay.from_estimator(twice, ax=axes).asked, 30)
+
+
 def test_bars_at_one_tau_of_a_path(path, axes):
     display = SizesDisplay.from_path(path, 0.05, ax=axes)
     counts = np.bincount(path.labels[path.at(0.05)], minlength=4)

@@ -40,6 +40,7 @@ def test_weights_count_in_pairs():
     ours = stories.shared_pairs(model.membership_, tell(model, None).weight)
     theirs = [pair.share for pair in model.confusable_pairs()]
     np.testing.assert_allclose([s for *_, s in ours], theirs)
+    assert tell(model, None).shares is None  # of weight, not of samples
 
 
 @given(generators(), st.integers(2, 6))

@@ -39,6 +39,11 @@ def membership_of(model: Any) -> FloatArray:
     return np.eye(labels.max() + 1)[labels]
 
 
+def counts_alike(model: Any) -> bool:
+    """Tell whether all samples weigh the same, but for rounding."""
+    return bool(np.ptp(getattr(model, "_weight", [1.0])) < 1e-9)
+
+
 def path_of(path: Any) -> TauPath:
     """Return the path, or say how to get one."""
     if not isinstance(path, TauPath):

@@ -6,7 +6,7 @@ import numpy as np
 
 from lordclust._typing import FloatArray, IntArray
 from lordclust.plots._axes import ink, one_axes, quiet
-from lordclust.plots._reading import labels_of, membership_of, path_of
+from lordclust.plots._reading import counts_alike, labels_of, membership_of, path_of
 from lordclust.plots.palette import QUIET, cluster_colours
 from lordclust.result import TauPath
 
@@ -49,7 +49,8 @@ class SizesDisplay:
         Parameters
         ----------
         model : fitted clusterer
-            Marks show its ``proportions_``, if it has them.
+            Marks show its ``proportions_``, if it has them. With sample weights they
+            are shares of weight, not of samples, and are left out.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
@@ -60,7 +61,7 @@ class SizesDisplay:
         display : SizesDisplay
         """
         labels = labels_of(model)
-        shares = getattr(model, "proportions_", None)
+        shares = getattr(model, "proportions_", None) if counts_alike(model) else None
         asked = None if shares is None else np.asarray(shares) * len(labels)
         k = membership_of(model).shape[1]
         sizes = np.bincount(labels, minlength=k)

@@ -13,6 +13,8 @@ from lordclust.rounding import labels_from
 
 #: A kept tau this near to the model's own would be the same frame twice.
 SAME_TAU = 0.004
+#: Weights that differ by less are equal, but for rounding.
+SAME_WEIGHT = 1e-9
 #: Lengths of the lists of a frame.
 DOUBTFUL, PAIRS = 12, 8
 #: A smaller uncertainty is no doubt, a smaller share no confusion.
@@ -52,7 +54,7 @@ class Story:
     start : int
         Where the page opens: the model's own frame, or the last.
     shares : ndarray of shape (k,) or None
-        What was asked for.
+        What was asked for, if it can be compared with numbers of samples.
     weight : ndarray of shape (n,)
         How much each sample counts, 1 on average.
     """
@@ -81,7 +83,7 @@ class Story:
 def tell(model: Any, path: TauPath | None) -> Story:
     """Return the frames of a model, of a path, or of a model on its path."""
     own = None if model is None else _own_frame(model)
-    shares = None if model is None else getattr(model, "proportions_", None)
+    shares = None if model is None else _shares(model)
     if path is None:
         if own is None:
             raise ValueError(
@@ -110,6 +112,12 @@ def _own_frame(model: Any) -> Frame:
     if P is None:
         P = np.eye(max(int(labels.max()) + 1, getattr(model, "n_clusters", 1)))[labels]
     return Frame(getattr(model, "tau_", None), np.asarray(P), labels, own=True)
+
+
+def _shares(model: Any) -> FloatArray | None:
+    """Return the shares asked for; of weight, they are no shares of the samples."""
+    equal = np.ptp(getattr(model, "_weight", [1.0])) < SAME_WEIGHT
+    return getattr(model, "proportions_", None) if equal else None
 
 
 def _weight(model: Any, n: int) -> FloatArray:

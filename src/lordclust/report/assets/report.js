@@ -371,6 +371,7 @@
   const rows = [];
 
   function makeSizes() {
+    $("sizes").style.setProperty("--widest", `${Math.max(5, count(n).length)}ch`);
     for (let j = 0; j < k; j++) {
       const button = make("button");
       button.type = "button";
