@@ -5,7 +5,14 @@ from typing import Any
 
 from lordclust.reproduction import tables
 from lordclust.reproduction.items import ITEMS
-from lordclust.reproduction.paper import BEST_TAU, ERRATA, METHODS, SETS, printed
+from lordclust.reproduction.paper import (
+    BEST_TAU,
+    ERRATA,
+    METHODS,
+    SETS,
+    WRONG_GAPS,
+    printed,
+)
 from lordclust.reproduction.reasons import reason
 from lordclust.reproduction.results import Results, find
 from lordclust.reproduction.table import Figure, markdown, short
@@ -279,10 +286,15 @@ def _spread(found: dict[str, Any]) -> str:
 
 def errata_list() -> str:
     """Return the figures of the paper that cannot be right."""
-    return "\n".join(
-        f"- {tables.NAMES[table]} of `{method}` on {data}: {why}."
+    figures = [
+        f"- {tables.NAMES[table]} of `{method}`, {data}: {why}."
         for (table, method, data), why in ERRATA.items()
-    )
+    ]
+    gaps = [
+        f"- {where}: the gap is printed as {short(wrong)}, and is {short(right)}."
+        for where, wrong, right in WRONG_GAPS
+    ]
+    return "\n".join(figures + gaps)
 
 
 def measured(results: Results) -> str:

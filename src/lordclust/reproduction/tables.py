@@ -55,7 +55,11 @@ def scores(results: Results, score: str) -> Table:
                     Figure(ours[d], theirs.get(d), _star(score, method, d))
                     for d in SETS
                 ),
-                Figure(_mean(ours, NINE), theirs.get("average")),
+                Figure(
+                    _mean(ours, NINE),
+                    theirs.get("average"),
+                    _star(score, method, "average"),
+                ),
                 Figure(_mean(ours, COMPARABLE), _mean(theirs, COMPARABLE)),
             ]
     head = ["method", *SETS, "average of nine", "of the comparable eight"]

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from lordclust.plots._axes import quiet
-from lordclust.plots.palette import BLUE, ORANGE
+from lordclust.plots.palette import BLUE, ORANGE, QUIET
 from lordclust.reproduction.figures._sheet import legend, sheet, titles
 from lordclust.reproduction.paper import SETS
 from lordclust.reproduction.plan import CORRELATED
 from lordclust.reproduction.results import Results, find, maximises
+from lordclust.reproduction.table import short
 from lordclust.reproduction.tables import entry
 
 
@@ -51,8 +52,9 @@ def _cloud(panel: Any, e: Any, rises: bool) -> None:
     panel.margins(0.1)
     if e["r2"] is not None:
         panel.text(
-            0.03, 0.92, f"{e['r2']:.2f}", transform=panel.transAxes, size=8, va="top"
-        )
+            0.99, 1.0, short(e["r2"], 2), transform=panel.transAxes, size=8,
+            color=QUIET, ha="right", va="bottom",
+        )  # fmt: skip
 
 
 def _standing(x: Any) -> Any:
