@@ -84,6 +84,15 @@ def test_forged(tmp_path, document, members, hint):
     assert hint in forged(tmp_path / "a.lord", document, members)
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_packings(tmp_path, packing):
+    path = tmp_path / "a.lord"
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("document.json", '{"arrays": {}}')
+    with pytest.raises(InputError, match="packed in a way that numpy does not use"):
+        read_archive(path)
+
+
 def test_an_array_of_another_shape(tmp_path):
     path = tmp_path / "a.lord"
     write_archive(path, {}, {"x": np.zeros(3)})

@@ -275,6 +275,10 @@ def test_forged_documents(tmp_path_factory, small, data):
         ("samples", lambda a: a[:-1], "samples are of shape"),
         ("affinity_matrix_.indices", lambda a: a + 99, "parts do not fit together"),
         ("posed.mass", lambda a: -a, "the shares are not those of clusters"),
+        ("posed.weight", lambda a: 0 * a, "the weights are not those of samples"),
+        ("membership_", lambda a: 2 * a, "membership_ are not shares of 1"),
+        ("proportions_", lambda a: a[::-1] - 1, "proportions_ are not shares of 1"),
+        ("V_", lambda a: a.astype("f2"), "V_ is float16"),
     ],
 )
 def test_forged_arrays(tmp_path, small, name, change, hint):
@@ -285,3 +289,40 @@ def test_forged_arrays(tmp_path, small, name, change, hint):
     write_archive(path, document, arrays, force=True)
     with pytest.raises(InputError, match=hint):
         BLoRD.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ({"best": 10**6}, "best is 1000000"),
+        ({"best": None}, "best is None"),
+        ({"paths": [1]}, "rounds is int64"),
+        ({"taus": {"array": "labels_"}}, "taus is int64"),
+        ({"sizes": None}, "NoneType"),
+    ],
+)
+def test_forged_selections(tmp_path, change, hint):
+    path = tmp_path / "m.lord"
+    BLoRD(2, tau="auto").fit(SMALL).save(path)
+    document, arrays = read_archive(path)
+    document["fitted"]["selection_"] |= change
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match=hint):
+        BLoRD.load(path)
+
+
+@pytest.mark.parametrize("change", [{"strength": "x"}, {"width": -1.0}])
+def test_forged_sets(tmp_path, small, change):
+    path = tmp_path / "m.lord"
+    path.write_bytes(small)
+    document, arrays = read_archive(path)
+    document["fitted"]["posed"]["omega"] |= change
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match=next(iter(change))):
+        BLoRD.load(path)
+
+
+def test_a_choice_does_not_outlive_its_fit():
+    model = BLoRD(2, tau="auto").fit(SMALL)
+    assert hasattr(model, "selection_")
+    assert not hasattr(model.set_params(tau=0.5).fit(SMALL), "selection_")

@@ -4,7 +4,7 @@ import io
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.lib import format as npy
@@ -15,6 +15,8 @@ from lordclust.files.source import Source
 from lordclust.files.table import Places, Table, Wish, as_labels, position, shortened
 
 _SPARSE = {"format", "data", "shape"}
+#: Packings of numpy; others, as lzma, take as much memory as a file asks them to.
+_PACKINGS = (ZIP_STORED, ZIP_DEFLATED)
 #: Rows without any entry that a sparse matrix may have.
 _EMPTY_ROWS = 10_000_000
 
@@ -134,6 +136,12 @@ def read_npz_file(source: Source, wish: Wish) -> Table:
 
 def check_members(archive: ZipFile, source: Source) -> None:
     """Refuse an archive that unpacks to more than is plausible."""
+    if any(i.compress_type not in _PACKINGS for i in archive.infolist()):
+        raise InputError(
+            source.path,
+            "it is packed in a way that numpy does not use, and that may need much "
+            "memory to unpack. Write it with numpy.savez, or a model with its save.",
+        )
     total, most = sum(i.file_size for i in archive.infolist()), allowance(source.size)
     if total > most:
         raise InputError(

@@ -20,7 +20,8 @@ from lordclust.solver.problem import Spectrum
 FORMAT = "lordclust model"
 VERSION = 1
 
-#: Fitted arrays: their type, and what their lengths are (any for "*").
+#: Fitted arrays: their type, and what their lengths are (any for "*"). Floats are
+#: double throughout.
 ARRAYS = {
     "labels_": ("iu", "n"),
     "membership_": ("f", "nk"),
@@ -30,6 +31,15 @@ ARRAYS = {
     "history_": ("f", "*"),
     "all_objectives_": ("f", "*"),
     "_weight": ("f", "n"),
+}
+#: The arrays of a selection of m candidates.
+CANDIDATES = {
+    "rounds": ("iu", "m"),
+    "taus": ("f", "m"),
+    "features": ("f", "m"),
+    "graph": ("f", "m"),
+    "n_components": ("iu", "m"),
+    "sizes": ("f", "mk"),
 }
 #: Fitted numbers and their types.
 NUMBERS: dict[str, type] = {
@@ -326,6 +336,8 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         setattr(model, name, array)
     if not n or model.labels_.min() < 0 or model.labels_.max() >= k:
         raise ValueError("labels_ are not clusters")
+    for name in ("membership_", "proportions_"):
+        _check_shares(getattr(model, name), name)
     for name, kind in _numbers_of(model).items():
         number = _unpacked(state[name], arrays)
         if type(number) is not kind:
@@ -333,15 +345,36 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         setattr(model, name, number)
     _put_names(model, state.get("feature_names_in_"))
     if "selection_" in state:
-        model.selection_ = Selection(**_unpacked(state["selection_"], arrays))
+        model.selection_ = _selection(_unpacked(state["selection_"], arrays), k)
     _put_samples(model, _unpacked(state.get("samples"), arrays), n)
     if "affinity_matrix_" in state:
         _put_graph(model, state, arrays, n)
 
 
+def _check_shares(array: Any, name: str) -> None:
+    """Refuse what is not nonnegative with sums of 1, to rounding."""
+    if array.min() < -1e-6 or np.abs(array.sum(axis=-1) - 1).max() > 1e-6:
+        raise ValueError(f"{name} are not shares of 1")
+
+
+def _selection(parts: Any, k: int) -> Selection:
+    """Return the candidates of a choice, if they fit together."""
+    found = Selection(**parts)
+    m = len(found.paths)
+    for name, (kinds, lengths) in CANDIDATES.items():
+        array = getattr(found, name)
+        _check_array(array, name, kinds, [{"m": m, "k": k}[c] for c in lengths])
+    if not all(type(path) is str for path in found.paths):
+        raise TypeError("paths are not names")
+    if type(found.best) is not int or not 0 <= found.best < m:
+        raise ValueError(f"best is {found.best!r}")
+    return found
+
+
 def _check_array(array: Any, name: str, kinds: str, lengths: list[int | None]) -> None:
     """Refuse an array of another type or shape, or one that is not finite."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
+    fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
     for came, wanted in zip(array.shape, lengths, strict=False):
         fits = fits and wanted in (None, came)
     if not fits or not np.isfinite(array).all():
@@ -393,5 +426,10 @@ def _check_omega(omega: Omega, n: int, k: int) -> None:
         _check_array(omega.known, "known", "iu", [n])
         if omega.known.min() < -1 or omega.known.max() >= len(omega.mu):
             raise ValueError("known labels are not clusters")
+    for name in ("strength", "width"):
+        if type(getattr(omega, name)) is not float or not getattr(omega, name) >= 0:
+            raise ValueError(f"{name} is {getattr(omega, name)!r}")
+    if omega.weight.min() < 0 or omega.weight.max() <= 0:
+        raise ValueError("the weights are not those of samples")
     if not 0 < len(omega.mu) <= k or min(omega.mu.min(), omega.mass.min()) <= 0:
         raise ValueError("the shares are not those of clusters")

@@ -359,6 +359,7 @@ class BLoRD(DoublyStochasticClusterer):
         self, X: Any, S: Graph, wish: Wish
     ) -> tuple[SolverResult, FloatArray, Omega]:
         if not self._selects():
+            self.__dict__.pop("selection_", None)  # of an earlier fit
             return super()._solve(X, S, wish)
         S = wish.links.into(S)
         ends = problem.spectrum(S, wish.omega.weight)
