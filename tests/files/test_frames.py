@@ -43,6 +43,12 @@ class TestParquet:
         assert came.labels.tolist() == [1, 1, 0]
         assert read(path, columns="y").X.tolist() == [[1], [2], [3]]
 
+    def test_a_first_column_called_id(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        write_table(path, {"id": [7, 8], "x": [1.0, 2.0]})
+        came = read(path)
+        assert (came.ids, came.names) == (["7", "8"], ["x"])
+
     def test_text_and_missing_values(self, tmp_path):
         path = tmp_path / "x.parquet"
         write_table(path, {"x": [1.0, 2.0], "city": ["Bern", "Bern"]})

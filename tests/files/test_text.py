@@ -59,6 +59,21 @@ def test_the_first_column_of_text_holds_ids(tmp_path):
     assert came.X.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize("name", ["id", "ID", " Id "])
+def test_a_first_column_called_id_is_no_feature(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{name},x,y\n1001,1.5,2\n1002,3,4\n")
+    came = read(path)
+    assert (came.ids, came.id_name) == (["1001", "1002"], name.strip())
+    assert came.X.tolist() == [[1.5, 2], [3, 4]]
+    assert read(path, columns=[0, 1]).X.tolist() == [[1001, 1.5], [1002, 3]]
+    path.write_text(f"x,{name}\n1.5,7\n3,8\n")
+    assert read(path).ids is None
+    path.write_text(f"{name},x\n7,1\n7,2\n")
+    with pytest.raises(InputError, match="ids, but '7' is in samples 0 and 1"):
+        read(path)
+
+
 def test_an_index_of_pandas_is_no_feature(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "t.csv"
@@ -177,9 +192,9 @@ GOLDEN = [
     ),
     (
         "n,x\na,1\nb,2\na,3\n",
-        "the first column holds text, but 'a' is in samples 0 and 2 (from 0), so it is "
-        "no id. Say what it is with id_column (--id-column) or label_column "
-        "(--label-column), or leave it out with columns (--columns).",
+        "the first column looks like ids, but 'a' is in samples 0 and 2 (from 0). Say "
+        "what it is with id_column (--id-column) or label_column (--label-column), or "
+        "leave it out with columns (--columns).",
     ),
     (
         b"x,y\n1,\xff\n",

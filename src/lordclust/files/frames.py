@@ -8,7 +8,15 @@ from scipy import sparse
 from lordclust._validation import missing_extra
 from lordclust.files.error import InputError, allowance
 from lordclust.files.source import Source
-from lordclust.files.table import Places, Table, Wish, as_labels, position, shortened
+from lordclust.files.table import (
+    Places,
+    Table,
+    Wish,
+    as_labels,
+    names_ids,
+    position,
+    shortened,
+)
 
 
 def read_parquet(source: Source, wish: Wish) -> Table:
@@ -24,8 +32,9 @@ def read_parquet(source: Source, wish: Wish) -> Table:
     names, path = list(table.column_names), source.path
     places = Places.of(wish, names, len(names), path)
     label, id_column = places.label, places.id
-    if names and places.first_is_free() and _is_text(table.column(0)):
-        id_column = 0
+    if names and places.first_is_free():
+        named = names_ids(names[0]) or _is_text(table.column(0))
+        id_column = 0 if named else None
     chosen = places.rest(len(names), id_column)
     columns = [_numbers(table.column(j), names[j], path) for j in chosen]
     return Table(

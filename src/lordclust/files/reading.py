@@ -62,7 +62,7 @@ def read(
         The column (npz, mat: the array; h5ad: the column of obs) of classes.
     id_column : str or int, optional
         The column of ids. By default the first one if it holds text and no text
-        twice, or if the header has no name for it.
+        twice, or if the header calls it id, or has no name for it.
     header : bool or "auto", default="auto"
         Whether the first line of csv or tsv names the columns. "auto": if it has text
         where there are numbers below.

@@ -141,6 +141,19 @@ def position(
     )
 
 
+def names_ids(name: str) -> bool:
+    """Tell whether the first column of this name holds ids, whatever is in it.
+
+    An index of pandas has no name. Taken for a feature, ids would outweigh all others.
+
+    Examples
+    --------
+    >>> names_ids("ID"), names_ids(""), names_ids("idle")
+    (True, True, False)
+    """
+    return name.strip().lower() in ("", "id")
+
+
 def shortened(names: Sequence[str], count: int = 6) -> str:
     """Return the first names as text.
 

@@ -12,7 +12,7 @@ import numpy as np
 from lordclust._typing import FloatArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
-from lordclust.files.table import Places, Table, Wish, as_labels
+from lordclust.files.table import Places, Table, Wish, as_labels, names_ids
 
 #: Cells that stand for a value that is not there.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
@@ -178,8 +178,8 @@ def _planned(
 
 
 def _names_samples(names: list[str] | None, rows: list[list[str]]) -> bool:
-    """Tell whether the first column looks like ids: text, or an index of pandas."""
-    if names is not None and not names[0]:
+    """Tell whether the first column looks like ids: by its name, or as it is text."""
+    if names is not None and names_ids(names[0]):
         return True
     return any(not _is_value(row[0]) for row in rows)
 
@@ -312,8 +312,8 @@ class _Columns:
             if name in seen:
                 raise InputError(
                     self.path,
-                    f"the first column holds text, but {_shown(name)} is in samples "
-                    f"{seen[name]} and {row} (from 0), so it is no id. Say what it is "
+                    f"the first column looks like ids, but {_shown(name)} is in "
+                    f"samples {seen[name]} and {row} (from 0). Say what it is "
                     "with id_column (--id-column) or label_column (--label-column), "
                     "or leave it out with columns (--columns).",
                 )
