@@ -26,6 +26,13 @@ def test_every_public_name_resolves(name):
     assert name in dir(lordclust)
 
 
+@pytest.mark.parametrize("name", ["report.write_report", "scanpy.tl_lord"])
+def test_side_rooms_need_no_import_of_their_own(name):
+    code = f"import lordclust; lordclust.{name}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert name.partition(".")[0] not in lordclust.__all__
+
+
 def test_public_names_are_sorted_and_real():
     assert list(lordclust.__all__) == sorted(lordclust.__all__)
     assert dir(lordclust) == list(lordclust.__all__)

@@ -13,6 +13,8 @@ from lordclust._version import __version__
 
 if TYPE_CHECKING:
     from lordclust import datasets, files, graph, methods, metrics, plots
+    from lordclust import report as report
+    from lordclust import scanpy as scanpy
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method
     from lordclust.result import TauPath
@@ -55,12 +57,14 @@ _HOME = {
     "tau_path": "lordclust.solver.path",
 }
 _ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
+# Not for a star import: one name hides another library, both are for a purpose.
+_SIDE_ROOMS = ("report", "scanpy")
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name in _ROOMS:
+    if name in (*_ROOMS, *_SIDE_ROOMS):
         return import_module(f"lordclust.{name}")
     raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
 
