@@ -65,6 +65,13 @@ def test_other_graphs_and_features(cells, given, data, source):
     assert None not in cells.uns["mine"]["params"].values()  # h5ad has no None
 
 
+def test_a_generator_in_place_of_the_seed(cells):
+    for rng in (7, np.random.default_rng(7)):
+        tl_lord(cells, 3, tau=0.5, proportions=None, rng=rng, key_added="a")
+        seed = int(np.random.default_rng(7).integers(np.iinfo(np.int32).max))
+        assert cells.uns["a"]["params"]["random_state"] == seed
+
+
 def test_a_copy_leaves_the_cells_alone(cells):
     changed = tl_lord(cells, 3, tau=1.0, proportions=None, copy=True)
     assert "lord" in changed.obs

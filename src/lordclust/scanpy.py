@@ -22,6 +22,7 @@ def tl_lord(
     obsp: str | None = None,
     use_rep: str | None = None,
     random_state: Any = 0,
+    rng: Any = None,
     copy: bool = False,
     **kwargs: Any,
 ) -> Any:
@@ -51,6 +52,8 @@ def tl_lord(
         ``adata.X`` for "X".
     random_state : int, RandomState or None, default=0
         For the starts.
+    rng : int or numpy.random.Generator, optional
+        The same in the words of newer versions of scanpy; instead of random_state.
     copy : bool, default=False
         Leave ``adata`` as it is and return a changed copy.
     **kwargs
@@ -74,6 +77,8 @@ def tl_lord(
     if obsp is not None:
         refuse_both(use_rep, "use_rep", "obsp")
         refuse_both(neighbors_key, "neighbors_key", "obsp")
+    if rng is not None:
+        random_state = _seed(rng)
     adata = adata.copy() if copy else adata
     if use_rep is not None:
         data, source = _representation(adata, use_rep), {"use_rep": use_rep}
@@ -86,6 +91,11 @@ def tl_lord(
     params = {"n_clusters": n_clusters, **asked, **source, **kwargs}
     _write(adata, key_added, model, params)
     return adata if copy else None
+
+
+def _seed(rng: Any) -> int:
+    """Return a seed from a generator, or the seed given."""
+    return int(np.random.default_rng(rng).integers(np.iinfo(np.int32).max))
 
 
 def _write(adata: Any, key: str, model: BLoRD, params: dict[str, Any]) -> None:

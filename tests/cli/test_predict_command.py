@@ -127,6 +127,15 @@ def test_report_of_a_model(run, model, points, tmp_path):
     assert "<html" in plain.read_text()
 
 
+def test_report_of_too_many_samples_says_why_it_has_no_slider(
+    run, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("lordclust.cli.pages.SLIDER_UP_TO", 10)
+    assert run("report", model, "-o", tmp_path / "r.html").exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "none above 10 probabilities" in page
+
+
 def test_report_needs_the_samples_of_the_model(run, model, points, tmp_path):
     short = tmp_path / "short.csv"
     short.write_text("".join(points.read_text().splitlines(keepends=True)[:10]))

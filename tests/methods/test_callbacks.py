@@ -64,7 +64,7 @@ def test_a_path_reports_each_tau():
 @pytest.mark.parametrize(
     ("model", "parts"),
     [
-        (LoRD(3), ["graph", "start"]),
+        (LoRD(3, start="random", n_init=1), ["graph", "start"]),
         (BLoRD(3, start="random", n_init=3, n_jobs=1), ["graph", *["start"] * 3]),
         (BLoRD(3, start="random", n_init=3, n_jobs=2), ["graph", *["start"] * 3]),
     ],
@@ -98,6 +98,15 @@ def test_a_stop_ends_the_path_but_not_the_fit():
     assert model.converged_
     np.testing.assert_allclose(model.membership_.sum(axis=1), 1)
     np.testing.assert_allclose(model.membership_.mean(axis=0), 1 / 3)
+
+
+def test_a_stop_ends_lords_path_but_not_the_fit():
+    whole, heard = listened(LoRD(3))
+    assert sum(name.startswith("step") for name in heard.parts()) == 20
+    model, heard = listened(LoRD(3), stop_at="step 0.3")
+    assert sum(name.startswith("step") for name in heard.parts()) == 6
+    assert model.converged_  # of its own problem, not of the tilted one
+    assert model.objective_ >= whole.objective_ * (1 - 1e-3)
 
 
 def test_a_stop_leaves_out_further_starts():

@@ -213,7 +213,9 @@ def test_lords_own_path_beats_its_random_starts(blocks):
         engine.run(1e-4, 4000)
         values.append(lord_result(engine, S).objective)
     engine.put(random_start(omega, np.random.default_rng(0)))
-    walk_lord(engine, ends, tol=1e-4, max_iter=4000)
+    parts = list(walk_lord(engine, ends, tol=1e-4, max_iter=4000))
+    assert parts == sorted(parts)
+    assert parts[-1] == 1
     assert engine.converged
     assert lord_result(engine, S).objective <= min(values) * (1 + 1e-3)
 

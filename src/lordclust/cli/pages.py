@@ -12,9 +12,10 @@ from lordclust.report import write_report
 from lordclust.result import TauPath
 from lordclust.solver.path import tau_path
 
-#: Taus of the slider; above so many samples there is none, as a path takes long.
+#: Taus of the slider; above so many probabilities, n times k, there is none: each tau
+#: keeps all of them.
 TAUS = tuple(i / 20 for i in range(1, 21))
-SLIDER_UP_TO = 20_000
+SLIDER_UP_TO = 2_000_000
 
 
 def write_page(
@@ -27,6 +28,8 @@ def write_page(
     comparison: list[dict[str, Any]] | None = None,
 ) -> None:
     """Write the report; an existing file is replaced."""
+    if path_ is None and hasattr(model, "tau_") and too_many(model, samples):
+        facts = facts | {"slider": f"none above {SLIDER_UP_TO:,} probabilities"}
     write_report(
         path,
         model,
@@ -41,6 +44,11 @@ def write_page(
     )
 
 
+def too_many(model: Any, samples: Samples) -> bool:
+    """Tell whether the samples are too many for a slider."""
+    return len(samples.ids) * len(model.sizes_) > SLIDER_UP_TO
+
+
 def path_around(
     model: Any, samples: Samples, display: Display, interrupts: Interrupts
 ) -> TauPath | None:
@@ -50,7 +58,7 @@ def path_around(
     """
     if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
         return None
-    if model.proportions_.min() <= 0 or len(samples.ids) > SLIDER_UP_TO:
+    if model.proportions_.min() <= 0 or too_many(model, samples):
         return None
     if interrupts.asked:
         return None

@@ -173,14 +173,18 @@ class LoRD(DoublyStochasticClusterer):
         def path(V: FloatArray, threads: int) -> SolverResult:
             engine = Engine(scaled, omega, lord=True, n_threads=threads)
             engine.put(V)
-            walk_lord(engine, ends, **limits)
+            before = 0.0
+            for part in walk_lord(engine, ends, **limits):
+                gain, before = (part - before) / len(starts), part
+                if callbacks.step(self, f"step {part:.2f}", gain) and part < 1:
+                    return descent.solve_lord(engine, scaled, ends, **limits)
             return descent.lord_result(engine, scaled)
 
-        task = paper if self.algorithm == "paper" else fast
-        if self._uses_path():
-            task = path
         starts = self._starts(omega)
-        return self._run_all(task, starts, 1 / len(starts))
+        task, gain = paper if self.algorithm == "paper" else fast, 1 / len(starts)
+        if self._uses_path():
+            task, gain = path, 0.0  # its steps tell
+        return self._run_all(task, starts, gain)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -171,16 +171,20 @@ def walk(
             return
 
 
-def walk_lord(engine: Engine, ends: Spectrum, *, tol: float, max_iter: int) -> None:
+def walk_lord(
+    engine: Engine, ends: Spectrum, *, tol: float, max_iter: int
+) -> Iterator[float]:
     """Lead an engine for LoRD from the trivial point to its own problem.
 
     LoRD plus tilt ||V||_F^2 is concave for tilt <= -lambda_max(S), with the trivial
-    optimum; the tilt is taken to 0 in steps, each solved from the one before.
+    optimum; the tilt is taken to 0 in steps, each solved from the one before. Yields
+    the part of the way after each, up to 1.
     """
-    for part in np.linspace(0, 1, LORD_STEPS + 1)[1:]:
+    for part in np.linspace(0, 1, LORD_STEPS + 1)[1:].tolist():
         tilt = -ends.high * (1 - part)
         engine.aim(problem.lord_step(ends, engine.omega.bound, tilt), tilt)
         engine.run(tol, max_iter)
+        yield part
 
 
 def _check_taus(taus: Any) -> FloatArray | None:
