@@ -45,6 +45,8 @@ def convergence(results: Results) -> Any:
             panel.yaxis.offsetText.set_size(7)
             if place % columns == 0:
                 panel.set_ylabel(NAMES[method])
+            if place + columns >= len(found):
+                panel.set_xlabel("iteration")
         first += rows[method] * columns
     for panel in panels:
         if id(panel) not in used:
