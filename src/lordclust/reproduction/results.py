@@ -110,6 +110,8 @@ def _scores(group: list[Record]) -> dict[str, Any]:
         "r2": signed_r2(objectives, accuracies, rises=maximises(method)),
         "converged": sum(r["converged"] for r in group),
     }
+    if "max_iter" in group[0]["settings"]:
+        entry["max_iter"] = group[0]["settings"]["max_iter"]
     # What is drawn start by start: correlated methods, and LoRD's kinds of start.
     if method.split("-")[0] in CORRELATED and len(group) > 1:
         entry["objectives"] = [float(f"{x:.7g}") for x in objectives]

@@ -102,7 +102,7 @@ def _notes(results: Results) -> list[str]:
             elif found is not None and (what := _thinned(method, found)):
                 thinned.setdefault(what, {}).setdefault(method, []).append(data)
     return [
-        *(f"{what}: {_places(places)}." for what, places in thinned.items()),
+        *(f"Thinned to {what}: {_places(places)}." for what, places in thinned.items()),
         *(f"Empty, {why}: {_places(places)}." for why, places in empty.items()),
     ]
 
@@ -111,9 +111,13 @@ def _thinned(method: str, found: dict[str, Any]) -> str | None:
     """Return how an entry is less than the protocol, or None if it is not."""
     if found["starts"] >= RESTARTS or method in (*DETERMINISTIC, *MEMBERS):
         return None
-    what = "roundings" if method in ROUNDED else "starts"
-    taus = f", {len(found['taus'])} taus" if method == "blord" else ""
-    return f"{found['starts']} {what}{taus} instead of {RESTARTS}{', 100' * bool(taus)}"
+    what = "rounding" if method in ROUNDED else "start"
+    text = f"{found['starts']} {what}{'s' * (found['starts'] > 1)}"
+    if method == "blord":
+        text += f" and {len(found['taus'])} taus"
+    if "max_iter" in found:
+        text += f", stopped after {found['max_iter']} iterations"
+    return text
 
 
 def _places(places: dict[str, list[str]]) -> str:
