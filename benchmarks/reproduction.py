@@ -10,20 +10,39 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lordclust.reproduction import Reproduction
+from benchmarks.summary import with_block
+from lordclust.reproduction import Reproduction, tables
 from lordclust.reproduction.items import ITEMS
 from lordclust.reproduction.page import render
 from lordclust.reproduction.reproduce import write_item
 from lordclust.reproduction.results import to_text
+from lordclust.reproduction.table import markdown, short
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, FOLDER = DOCS / "reproduction.md", DOCS / "reproduction"
 RESULTS = FOLDER / "results.json"
+README = DOCS.parent / "README.md"
+#: The column of the README's ranking.
+MEAN = "of the comparable eight"
 
 
 def read() -> dict[str, Any]:
     """Return the committed results."""
     return json.loads(RESULTS.read_text())
+
+
+def with_ranking(text: str, results: dict[str, Any]) -> str:
+    """Return the README with the mean accuracies written anew, best first."""
+    table = tables.scores(results, "acc")
+    place = table.head.index(MEAN) - 1
+    figures = {name: row[place] for name, row in table.rows.items()}
+    known = {name: f for name, f in figures.items() if f.ours is not None}
+    rows = [
+        [name, short(f.ours), "" if f.theirs is None else short(f.theirs) + f.mark]
+        for name, f in sorted(known.items(), key=lambda item: -item[1].ours)
+    ]
+    ranking = markdown(["method", "mean accuracy", "in the paper"], rows)
+    return with_block(text, "ranking", ranking, "benchmarks.reproduction")
 
 
 def main(folder: str = "reproduction-output") -> None:
@@ -34,6 +53,7 @@ def main(folder: str = "reproduction-output") -> None:
         if not item.is_table:
             write_item(item, results, FOLDER)
     PAGE.write_text(render(results))
+    README.write_text(with_ranking(README.read_text(), results))
 
 
 if __name__ == "__main__":

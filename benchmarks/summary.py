@@ -8,14 +8,16 @@ from benchmarks.common import table
 def with_summary(text: str, results: dict[str, Any]) -> str:
     """Return the README with its figures written anew."""
     for name, make in BLOCKS.items():
-        start, end = (
-            f"<!-- {name}: written by make bench -->",
-            f"<!-- end of {name} -->",
-        )
-        before, rest = text.split(start)
-        _, after = rest.split(end)
-        text = f"{before}{start}\n{make(results)}\n{end}{after}"
+        text = with_block(text, name, make(results), "make bench")
     return text
+
+
+def with_block(text: str, name: str, new: str, author: str) -> str:
+    """Return the text with what stands between two marks replaced."""
+    start, end = f"<!-- {name}: written by {author} -->", f"<!-- end of {name} -->"
+    before, rest = text.split(start)
+    _, after = rest.split(end)
+    return f"{before}{start}\n{new}\n{end}{after}"
 
 
 def digits(results: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from lordclust.reproduction.paper import (
     WRONG_GAPS,
     printed,
 )
-from lordclust.reproduction.plan import RESTARTS, TAUS
+from lordclust.reproduction.plan import CUT, RESTARTS, TAUS
 from lordclust.reproduction.reasons import reason
 from lordclust.reproduction.results import Results, find
 from lordclust.reproduction.table import Figure, markdown, short
@@ -78,7 +78,9 @@ CAPTIONS = {
     ),
     "fig-inner-iterations": (
         "What one projection takes, the mean over a descent: iterations of Dykstra's "
-        "method in the paper's algorithm, passes over the rows in ours."
+        "method in the paper's algorithm, passes over the rows in ours. Only the first "
+        "iterations of the descent on "
+        f"{', '.join(f'{data} ({count})' for data, count in sorted(CUT.items()))}."
     ),
     "fig-init": (
         "Random starts scaled into the feasible set (Sinkhorn) and projected onto it "

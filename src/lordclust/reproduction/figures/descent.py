@@ -72,6 +72,7 @@ def inner_iterations(results: Results) -> Any:
             label = "Dykstra's iterations" if way == "paper" else "Newton's passes"
             panel.plot(x, y, "o", color=colour, ms=5, alpha=0.8, mew=0, label=label)
         panel.set(xscale="log", yscale="log", ylim=(0.8, 2000))
+        panel.minorticks_off()
         panel.set_xlabel("samples n" if axis == "n" else "clusters k")
         quiet(panel, NAMES[method] if axis == "n" else "")
         if place == 0:

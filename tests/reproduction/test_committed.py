@@ -1,0 +1,45 @@
+"""The committed results: the page and its figures come from them alone."""
+
+import pytest
+from benchmarks import reproduction
+
+from lordclust.reproduction import page, tables
+from lordclust.reproduction.items import ITEMS
+from lordclust.reproduction.paper import METHODS, SETS
+
+
+@pytest.fixture(scope="module")
+def results():
+    return reproduction.read()
+
+
+def test_the_page_is_made_from_the_results(results):
+    assert reproduction.PAGE.read_text() == page.render(results)
+
+
+def test_the_readme_is_made_from_the_results(results):
+    text = reproduction.README.read_text()
+    assert text == reproduction.with_ranking(text, results)
+
+
+def test_the_run_is_whole(results):
+    assert results["finished"] == results["asked"]
+
+
+def test_the_figures_are_there():
+    for item in ITEMS.values():
+        if not item.is_table:
+            png = (reproduction.FOLDER / f"{item.name}.png").read_bytes()
+            assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", [i.name for i in ITEMS.values() if not i.is_table])
+def test_figures_can_be_drawn(results, name):
+    figure = ITEMS[name].make(results)
+    assert any(axes.has_data() for axes in figure.axes)
+
+
+def test_the_tables_have_every_set(results):
+    table = tables.scores(results, "acc")
+    assert table.head[1:13] == list(SETS)
+    assert all(f"`{method}`" in table.rows for method in METHODS)
