@@ -111,6 +111,9 @@ class LoRD(DoublyStochasticClusterer):
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
+    recall_ : float
+        Part of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; not with other affinities.
 
     References
     ----------
@@ -279,6 +282,9 @@ class BLoRD(DoublyStochasticClusterer):
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
+    recall_ : float
+        Part of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; not with other affinities.
     tau_, gamma_ : float
         The tau used and its gamma.
     selection_ : Selection
