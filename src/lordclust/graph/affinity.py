@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import clone
+
 from lordclust._typing import Graph
 from lordclust._validation import check_similarity, unknown_name
 from lordclust.graph.kernel import self_tuning_kernel
@@ -55,13 +57,27 @@ def make_affinity(
     array([[1., 2.],
            [2., 4.]])
     """
-    build = _find(affinity)
+    build = find_affinity(affinity)
     S = build.build(X, callback=callback) if type(build) is KNNGraph else build(X)
     return check_similarity(S, nonnegative=nonnegative)
 
 
-def _find(affinity: Any) -> Callable[[Any], Any]:
-    """Return the function from X to S that affinity stands for."""
+def find_affinity(affinity: Any) -> Any:
+    """Return the function from X to S that affinity stands for.
+
+    A KNNGraph keeps what it saw of X, so that the one given is left alone.
+
+    Examples
+    --------
+    >>> find_affinity("knn")
+    KNNGraph()
+    """
+    found = _named(affinity)
+    return clone(found) if type(found) is KNNGraph else found
+
+
+def _named(affinity: Any) -> Callable[[Any], Any]:
+    """Return what a name stands for, or the function itself."""
     if isinstance(affinity, str):
         if affinity not in AFFINITIES:
             raise unknown_name("affinity", affinity, AFFINITIES)

@@ -6,8 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import BoolArray, FloatArray, Graph, IntArray
+from lordclust.graph.frame import FRAMES
 from lordclust.graph.kernel import floor_scales, unit_scale
-from lordclust.graph.knn import SPARE, nearest, nearest_of
+from lordclust.graph.knn import SPARE, find_nearest, nearest_of
 
 #: What squared distances by inner products may lose, relative to squared lengths.
 ROUNDING = 1e-12
@@ -29,9 +30,12 @@ class Extension:
     n_neighbors : int, optional
         q; by default floor(log2 n) + 1.
     metric : str
-        Any metric of ``sklearn.neighbors.NearestNeighbors``.
+        Any metric of ``sklearn.neighbors.NearestNeighbors``, or "inner_product".
     scale_neighbor : int
         The neighbour that sets sigma.
+    search, recall
+        How the scales of the known samples are found, as in ``KNNGraph``. New samples
+        are compared with all known ones.
     """
 
     def __init__(
@@ -41,12 +45,15 @@ class Extension:
         *,
         metric: str = "euclidean",
         scale_neighbor: int = 7,
+        search: str = "auto",
+        recall: float = 0.95,
     ) -> None:
         n = X.shape[0]
         wanted = n.bit_length() if n_neighbors is None else n_neighbors
         self.count = min(n, wanted)
         self.nth = max(1, min(scale_neighbor, n - 1))
         self.n, self.metric = n, metric
+        self.how: dict[str, Any] = {"search": search, "recall": recall}
         self.X = _in_rows(X)
         self.search: Any = None  # made at first use
 
@@ -56,13 +63,21 @@ class Extension:
 
         # Another thread may do the same: whatever is set is never other than this.
         self.unit, self.origin, self.reach = self._frame()
-        search = NearestNeighbors(metric=self.metric).fit(self._moved(self.X))
-        _, d = nearest(self.X, self.nth, self.metric)
+        if self.metric == "inner_product":
+            base = FRAMES[self.metric](self.X).base
+            search = NearestNeighbors().fit(base)
+        else:
+            search = NearestNeighbors(metric=self.metric).fit(self._moved(self.X))
+        _, d, _ = find_nearest(self.X, self.nth, self.metric, **self.how)
         self.sigma = floor_scales(d[:, -1], d)
         self.search = search  # last, as it says that all is there
 
     def _frame(self) -> tuple[float, Any, float]:
         """Return a unit and an origin that save digits, and how far samples lie."""
+        if self.metric == "inner_product":
+            unit = unit_scale(self.X)
+            Z = self.X.astype(np.float64) * unit
+            return unit, 0.0, float(np.sqrt(np.einsum("ij,ij->i", Z, Z).max()))
         if self.metric != "euclidean":
             return 1.0, 0.0, 0.0
         unit = unit_scale(self.X)
@@ -73,7 +88,10 @@ class Extension:
 
     def _moved(self, X: Any) -> Any:
         """Return samples in the unit, and from the origin, of the search."""
-        return X.astype(np.float64) * self.unit - self.origin
+        moved = X.astype(np.float64) * self.unit - self.origin
+        if self.metric == "inner_product":  # the coordinate that known samples have
+            return np.pad(moved, ((0, 0), (0, 1)))
+        return moved
 
     def weights(self, X: Any) -> Graph:
         """Return row-normalised weights, new samples by known ones."""
@@ -122,7 +140,8 @@ class Extension:
     def _measured(self, X: Any, index: IntArray) -> FloatArray:
         """Return distances to the given known samples, pair by pair."""
         rows = max(1, _CHUNK_NUMBERS // (index.shape[1] * X.shape[1]))
-        measure = self._lengths if self.metric == "euclidean" else self._by_metric
+        measures = {"euclidean": self._lengths, "inner_product": self._by_product}
+        measure = measures.get(self.metric, self._by_metric)
         d = np.empty(index.shape)
         for start in range(0, len(index), rows):
             part = slice(start, start + rows)
@@ -135,6 +154,14 @@ class Extension:
         known = self.X[index.ravel()].astype(np.float64)
         gap = (X[np.repeat(np.arange(m), q)] - known) * self.unit
         return np.asarray(np.sqrt((gap * gap).sum(axis=1)).reshape(m, q))
+
+    def _by_product(self, X: Any, index: IntArray) -> FloatArray:
+        """Return distances by inner products, at least 0 also for a longer sample."""
+        M = self.reach
+        A, B = X * self.unit, self.X[index].astype(np.float64) * self.unit
+        top = M * np.maximum(M, np.sqrt(np.einsum("ij,ij->i", A, A)))[:, None]
+        inner = np.einsum("ik,ijk->ij", A, B)
+        return np.asarray(np.sqrt(np.maximum(top - inner, 0.0)) / M)
 
     def _by_metric(self, X: Any, index: IntArray) -> FloatArray:
         """Return distances in any metric, sample by sample."""

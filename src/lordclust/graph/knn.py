@@ -1,5 +1,7 @@
 """The self-tuning graph of nearest neighbours."""
 
+import numbers
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_count
+from lordclust._validation import check_choice, check_count
+from lordclust.graph import ready
+from lordclust.graph.frame import FRAMES
 from lordclust.graph.kernel import (
     check_samples,
     check_spread,
@@ -16,6 +20,7 @@ from lordclust.graph.kernel import (
     self_tuning_weights,
     unit_scale,
 )
+from lordclust.threads import count_threads
 
 #: More neighbours than asked for are searched, then measured again exactly, so
 #: that rounding in the search and its order of equal distances do not show.
@@ -24,6 +29,13 @@ SPARE = 8
 LARGE = 5000
 #: Above this dimension trees are slower than comparing all pairs.
 TREE_DIM = 15
+#: From this size on an approximate search is quicker, unless a tree serves: at 70,000
+#: images of 784 pixels it takes as long as the exact one, which then is better.
+APPROXIMATE_FROM = 100_000
+#: Up to this dimension a tree is quick whatever the size.
+QUICK_TREE_DIM = 8
+#: What ``search`` may be.
+SEARCHES = ("auto", "exact", "faiss", "voyager")
 
 _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 
@@ -41,7 +53,9 @@ class KNNGraph(BaseEstimator):
     n_neighbors : int, optional
         q, the neighbours of each sample. By default floor(log2 n) + 1.
     metric : str, default="euclidean"
-        Any metric that ``sklearn.neighbors.NearestNeighbors`` knows.
+        Any metric that ``sklearn.neighbors.NearestNeighbors`` knows, or
+        "inner_product": d_ij = sqrt(M^2 - x_i'x_j), M the largest length of a sample.
+        "precomputed": X holds distances, see ``build``.
     include_self : bool, default=False
         Count the sample itself among its q neighbours and set S_ii = 1.
         Otherwise S_ii = 0.
@@ -49,10 +63,28 @@ class KNNGraph(BaseEstimator):
         The neighbour, never counting the sample itself, that sets sigma_i; the
         last one if there are fewer.
     n_jobs : int, optional
-        Threads of the search. By default all, or what scikit-learn takes.
+        Threads of the search. By default all, or what scikit-learn takes. The graph
+        does not depend on it.
+    search : {"auto", "exact", "faiss", "voyager"}, default="auto"
+        How neighbours are found. "auto": exactly, where that is quicker (fewer than
+        100,000 samples, or at most 8 features), and for sparse samples and metrics
+        other than "euclidean", "cosine" and "inner_product"; otherwise approximately.
+        "faiss" and "voyager": by an approximate index of that library, which
+        ``pip install "lordclust[ann]"`` or ``pip install voyager`` installs.
+    recall : float, default=0.95
+        Part of the true neighbours that an approximate search is to find. How widely
+        it searches follows from it.
+
+    Attributes
+    ----------
+    recall_ : float
+        Part of the true neighbours that the last search found, estimated on 1000
+        samples; 1 for an exact search.
 
     Notes
     -----
+    An approximate search proposes neighbours; their distances are exact.
+
     The graph is symmetric in every bit, and does not depend on the unit of X.
     sigma_i is at least 1e-3 of the median sigma, so copies of a sample are joined
     with weight 1. Weights below the smallest float are left out. Among neighbours
@@ -80,12 +112,16 @@ class KNNGraph(BaseEstimator):
         *,
         scale_neighbor: int = 7,
         n_jobs: int | None = None,
+        search: str = "auto",
+        recall: float = 0.95,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.include_self = include_self
         self.scale_neighbor = scale_neighbor
         self.n_jobs = n_jobs
+        self.search = search
+        self.recall = recall
 
     def build(self, X: Any, *, callback: Callable[[float], Any] | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
@@ -93,7 +129,9 @@ class KNNGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse, shape (n, d)
-            One sample a row; any real numbers, not NaN.
+            One sample a row; any real numbers, not NaN. float32 stays float32. With
+            ``metric="precomputed"``, distances of shape (n, n): a sparse graph of
+            them, such as scikit-learn's ``kneighbors_graph(mode="distance")``, or all.
         callback : callable, optional
             Called with the part of the work that is done, 0 to 1, now and then where
             it takes long: for many samples of many features.
@@ -102,15 +140,68 @@ class KNNGraph(BaseEstimator):
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
+        self.__dict__.pop("_recall", None)
+        if self.metric == "precomputed":
+            return self._from_ready(ready.from_graph(X))
         X = check_samples(X, at_least=2)
         check_spread(X)
         n = X.shape[0]
         q = self._n_others(n)
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
-        index, d = nearest(X, max(q, nth), self.metric, self.n_jobs, callback)
+        index, d, recall = find_nearest(
+            X, max(q, nth), self.metric, self.n_jobs, callback,
+            search=self.search, recall=self.recall,
+        )  # fmt: skip
+        if recall is not None:
+            self._recall = recall
         sigma = floor_scales(d[:, nth - 1], d)
         W = _weighted(index[:, :q], d[:, :q], sigma)
         return _joined(W, diagonal=float(self.include_self))
+
+    def from_neighbors(self, indices: Any, distances: Any) -> Graph:
+        """Return the similarity graph of neighbours that are known already.
+
+        Parameters
+        ----------
+        indices : array-like of int, shape (n, m)
+            Neighbours of each sample; the sample itself and -1 (none) are left out.
+        distances : array-like of shape (n, m)
+            Their distances, in any unit. Take the roots of squared ones: faiss gives
+            those.
+
+        Returns
+        -------
+        S : scipy.sparse.csr_array of float64, shape (n, n)
+            By default all the neighbours are joined; with ``n_neighbors`` the
+            nearest of them.
+
+        Examples
+        --------
+        >>> S = KNNGraph().from_neighbors([[1], [0], [1]], [[1.0], [1.0], [2.0]])
+        >>> (S.toarray() > 0).astype(int)
+        array([[0, 1, 0],
+               [1, 0, 1],
+               [0, 1, 0]])
+        """
+        self.__dict__.pop("_recall", None)
+        return self._from_ready(ready.from_lists(indices, distances))
+
+    def _from_ready(self, D: Graph) -> Graph:
+        """Return the similarity graph of a graph of distances."""
+        nth = check_count(self.scale_neighbor, "scale_neighbor")
+        q = None
+        if self.n_neighbors is not None:
+            q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
+        near, sigma = ready.nearest_in(D, q, nth)
+        sigma = floor_scales(sigma, near.data)
+        i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+        near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
+        return _joined(near, diagonal=float(self.include_self))
+
+    @property
+    def recall_(self) -> float:
+        """Part of the true neighbours that the last search found."""
+        return float(getattr(self, "_recall", 1.0))
 
     def __call__(self, X: Any) -> Graph:
         """Return ``build(X)``, so that the object is itself an affinity."""
@@ -147,7 +238,7 @@ def nearest(
     count : int
         Neighbours a sample, at most n - 1.
     metric : str, default="euclidean"
-        Any metric of scikit-learn.
+        Any metric of scikit-learn, or "inner_product".
     n_jobs : int, optional
         Threads of the search.
     callback : callable, optional
@@ -165,6 +256,8 @@ def nearest(
     >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1)[0].ravel()
     array([1, 0, 1])
     """
+    if metric == "inner_product":
+        return _largest_products(X, count, n_jobs)
     if metric != "euclidean":
         X = X.astype(np.float64)
         index, d = _search(X, min(count + SPARE, X.shape[0] - 1), metric, n_jobs)
@@ -176,6 +269,92 @@ def nearest(
         return _brute.nearest(X, count, SPARE, unit, n_jobs, callback)
     index, _ = _search(_centred(X, unit), min(count + SPARE, X.shape[0] - 1))
     return nearest_of(index, _distances(X, index, unit), count)
+
+
+def find_nearest(
+    X: Any,
+    count: int,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    callback: Callable[[float], Any] | None = None,
+    *,
+    search: str = "auto",
+    recall: float = 0.95,
+) -> tuple[IntArray, FloatArray, float | None]:
+    """Return neighbours and distances, exact or not, and the recall if not.
+
+    ``search`` and ``recall`` are those of :class:`KNNGraph`, the rest is as in
+    :func:`nearest`.
+    """
+    library = _library(X, metric, search)
+    if library is None:
+        return *nearest(X, count, metric, n_jobs, callback), None
+    from lordclust.graph import _ann
+
+    return _ann.nearest(
+        FRAMES[metric](X), count, SPARE, library=library, target=_share(recall),
+        n_threads=count_threads(n_jobs), callback=callback,
+    )  # fmt: skip
+
+
+def _library(X: Any, metric: str, search: str) -> str | None:
+    """Return whose approximate index is to be used, or None for an exact search."""
+    check_choice(search, SEARCHES, "search")
+    served = metric in FRAMES and not sparse.issparse(X)
+    if search in ("faiss", "voyager"):
+        if served:
+            return search
+        got = "sparse samples" if sparse.issparse(X) else f"metric={metric!r}"
+        raise ValueError(
+            f"search={search!r} needs dense samples and one of the metrics "
+            f'{", ".join(FRAMES)}, got {got}. Use search="exact".'
+        )
+    large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] > QUICK_TREE_DIM
+    if search == "exact" or not served or not large:
+        return None
+    from lordclust.graph import _ann
+
+    library = _ann.installed()
+    if library is None:
+        warnings.warn(
+            f"The exact neighbours of {X.shape[0]} samples take long to find. Run: pip "
+            'install "lordclust[ann]" for an approximate search, or pass a KNNGraph '
+            'with search="exact" to wait without this warning.',
+            UserWarning,
+            stacklevel=4,
+        )
+    return library
+
+
+def _share(recall: Any) -> float:
+    """Return the recall to reach, above 0 and at most 1."""
+    number = isinstance(recall, numbers.Real) and not isinstance(recall, bool)
+    if not number or not 0 < float(recall) <= 1:
+        raise ValueError(
+            f"recall must be a number above 0 and up to 1, got {recall!r}. Try 0.95, "
+            'or search="exact".'
+        )
+    return float(recall)
+
+
+def _largest_products(
+    X: Any, count: int, n_jobs: int | None
+) -> tuple[IntArray, FloatArray]:
+    """Return the others of the largest inner products with each sample."""
+    from sklearn.neighbors import NearestNeighbors
+
+    if sparse.issparse(X):
+        raise ValueError(
+            'metric="inner_product" needs dense samples, got sparse ones. Use '
+            'metric="cosine", or X.toarray() if that fits in memory.'
+        )
+    frame, own = FRAMES["inner_product"](X), np.arange(len(X))
+    asked = min(count + SPARE + 1, len(X))  # one may be the sample itself
+    search = NearestNeighbors(n_neighbors=asked, n_jobs=n_jobs).fit(frame.base)
+    index = search.kneighbors(frame.queries(own), return_distance=False)
+    d = frame.measure(own, index)
+    d[index == own[:, None]] = np.inf
+    return nearest_of(index, d, count)
 
 
 def _search(
@@ -197,26 +376,29 @@ def _centred(X: Any, unit: float) -> Any:
 
 def _distances(X: Any, index: IntArray, unit: float) -> FloatArray:
     """Return ||x_i - x_j|| * unit by differences: exact zeros for copies."""
-    X = X.astype(np.float64) * unit
     measure = _sparse_norms if sparse.issparse(X) else _dense_norms
     rows = max(1, _CHUNK_NUMBERS // (index.shape[1] * X.shape[1]))
     d = np.empty(index.shape)
     for start in range(0, len(index), rows):
         part = slice(start, start + rows)
-        d[part] = measure(X, part, index[part])
+        d[part] = measure(X, part, index[part], unit)
     return d
 
 
-def _dense_norms(X: FloatArray, part: slice, index: IntArray) -> FloatArray:
-    """Return the lengths of x_i - x_j for the rows i of a part."""
-    gap = X[part, None, :] - X[index]
+def _dense_norms(
+    X: FloatArray, part: slice, index: IntArray, unit: float
+) -> FloatArray:
+    """Return the lengths of x_i - x_j, times unit, for the rows i of a part."""
+    others = X[index].astype(np.float64) * unit
+    gap = X[part, None, :].astype(np.float64) * unit - others
     return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
 
 
-def _sparse_norms(X: Any, part: slice, index: IntArray) -> FloatArray:
-    """Return the lengths of x_i - x_j for the rows i of a part."""
+def _sparse_norms(X: Any, part: slice, index: IntArray, unit: float) -> FloatArray:
+    """Return the lengths of x_i - x_j, times unit, for the rows i of a part."""
     i = np.repeat(np.arange(X.shape[0])[part], index.shape[1])
-    gap = X[i] - X[index.ravel()]
+    others = X[index.ravel()].astype(np.float64) * unit
+    gap = X[i].astype(np.float64) * unit - others
     squares = np.asarray((gap * gap).sum(axis=1))
     return np.asarray(np.sqrt(squares).reshape(index.shape))
 

@@ -256,6 +256,12 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._extension is None:
+            if not self._takes_similarities():
+                raise ValueError(
+                    'A model fitted on distances (KNNGraph(metric="precomputed")) has '
+                    "no samples to compare new ones with. Fit it on samples, or pass "
+                    'similarities with affinity="precomputed".'
+                )
             return self._average(X)
         return np.asarray(self._extension.weights(X) @ self.membership_)
 
@@ -279,6 +285,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             graph.n_neighbors,
             metric=graph.metric,
             scale_neighbor=graph.scale_neighbor,
+            search=graph.search,
+            recall=graph.recall,
         )
 
     @property

@@ -19,7 +19,8 @@ from lordclust._validation import (
     check_n_clusters,
     check_positive,
 )
-from lordclust.graph import make_affinity
+from lordclust.graph import KNNGraph, make_affinity
+from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding import canonical_order, kmeans_labels
@@ -42,6 +43,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
     n_clusters: int
 
     def _is_precomputed(self) -> bool:
+        """Tell whether X holds similarities, or distances for a KNNGraph."""
+        affinity = getattr(self, "affinity", None)
+        return self._takes_similarities() or (
+            isinstance(affinity, KNNGraph) and affinity.metric == "precomputed"
+        )
+
+    def _takes_similarities(self) -> bool:
         affinity = getattr(self, "affinity", None)
         return isinstance(affinity, str) and affinity == "precomputed"
 
@@ -61,7 +69,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
             return X
         who = type(self).__name__ if self.nonnegative else False
         tell = callbacks.graph_share(self)
-        S = make_affinity(self.affinity, X, nonnegative=who, callback=tell)
+        build = find_affinity(self.affinity)
+        S = make_affinity(build, X, nonnegative=who, callback=tell)
+        if isinstance(build, KNNGraph):
+            self.recall_ = build.recall_
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"S must have a row for each of the {X.shape[0]} samples, but affinity "

@@ -34,6 +34,12 @@ from lordclust.rounding import (
     labels_from,
     membership_from,
 )
+from lordclust.solver.checkpoint import (
+    Checkpoint,
+    check_place,
+    fingerprint,
+    places,
+)
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import given_start, random_start
 from lordclust.threads import count_threads
@@ -50,6 +56,7 @@ class Wish(NamedTuple):
     omega: Omega
     shares: FloatArray
     links: Links
+    checkpoint: Any = None
 
 
 class DoublyStochasticClusterer(
@@ -81,6 +88,7 @@ class DoublyStochasticClusterer(
         known_labels: Any = None,
         must_link: Any = None,
         cannot_link: Any = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Cluster the samples.
 
@@ -103,6 +111,15 @@ class DoublyStochasticClusterer(
             Pairs of samples that belong together, and pairs that do not: edges of
             weight +w and -w in S, w as much as all neighbours of the two samples.
             Strong wishes, not constraints: all but a few are met.
+        checkpoint : str or Path, optional
+            A file that is rewritten after each tau of the path (each step, for
+            LoRD). If the process ends before the fit does, in whatever way, the same
+            fit goes on after the last finished one and ends in the same bits. A file
+            of another problem is refused. It stays when the fit is done; several
+            paths (``n_init``) have files of their own, with .2, .3 and so on at the
+            end. The graph is built again: build it beforehand if that takes long.
+            Not a parameter of the constructor, as a file belongs to one fit: copies
+            of a model (in a grid search, say) would write to the same one.
 
         Returns
         -------
@@ -120,7 +137,8 @@ class DoublyStochasticClusterer(
             check_room(known, shares, omega.weight / n)
         links = check_links(must_link, cannot_link, known, n)
         self._check_algorithm(omega)
-        S, found = self._work(X, Wish(omega, shares, links))
+        self._check_checkpoint(checkpoint)
+        S, found = self._work(X, Wish(omega, shares, links, checkpoint))
         return self._keep_result(found[0], X, S, *found[1:])
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any:
@@ -147,14 +165,16 @@ class DoublyStochasticClusterer(
         self, X: Any, S: Graph, wish: Wish
     ) -> tuple[SolverResult, FloatArray, Omega]:
         """Return the result kept, and the shares and the set it is for."""
-        results = self._descend(S, wish.omega, wish.links)
+        results = self._descend(S, wish.omega, wish.links, wish.checkpoint)
         self.all_objectives_ = np.array([r.objective for r in results])
         return self._choose(results), wish.shares, wish.omega
 
     # -- what a subclass adds -----------------------------------------------------
 
     @abstractmethod
-    def _descend(self, S: Graph, omega: Omega, links: Links) -> list[SolverResult]:
+    def _descend(
+        self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
+    ) -> list[SolverResult]:
         """Return one result for each start."""
 
     def _choose(self, results: list[SolverResult]) -> SolverResult:
@@ -224,6 +244,19 @@ class DoublyStochasticClusterer(
                     'algorithm="fast".'
                 )
 
+    def _check_checkpoint(self, checkpoint: Any) -> None:
+        """Refuse a checkpoint of what is not a path, or that cannot be written."""
+        if checkpoint is None:
+            return
+        check_place(checkpoint)
+        if not self._uses_path():
+            raise ValueError(
+                "checkpoint keeps a path, but "
+                f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
+                f'and algorithm={self.algorithm!r} follow none. Use start="path" and '
+                'algorithm="fast", or leave checkpoint out.'
+            )
+
     def _uses_path(self) -> bool:
         """Tell whether the starts are paths: not in the paper's algorithm."""
         path = isinstance(self.start, str) and self.start == "path"
@@ -244,9 +277,19 @@ class DoublyStochasticClusterer(
         seeds = rng.randint(np.iinfo(np.int32).max, size=count)
         return [random_start(omega, np.random.default_rng(s)) for s in seeds]
 
-    def _run_all(
-        self, task: Any, starts: list[FloatArray], gain: float
-    ) -> list[SolverResult]:
+    def _saves(
+        self, checkpoint: Any, starts: list[Any], S: Graph, omega: Omega, *more: Any
+    ) -> list[Checkpoint | None]:
+        """Return the checkpoint of each start, or None for each."""
+        if checkpoint is None:
+            return [None] * len(starts)
+        same = type(self).__name__, S, omega, float(self.tol), self.max_iter, *more
+        return [
+            Checkpoint(place, fingerprint(V, *same))
+            for place, V in zip(places(checkpoint, len(starts)), starts, strict=True)
+        ]
+
+    def _run_all(self, task: Any, starts: list[Any], gain: float) -> list[SolverResult]:
         """Run a task for each start: one after the other, or side by side.
 
         Starts that have not begun when a callback has enough are left out; ``gain``
@@ -256,10 +299,10 @@ class DoublyStochasticClusterer(
         at_once = min(threads, len(starts))
         each, enough = (threads if at_once == 1 else 1), Event()
 
-        def run(V: FloatArray) -> SolverResult | None:
+        def run(start: Any) -> SolverResult | None:
             if enough.is_set():
                 return None
-            result: SolverResult = task(V, each)
+            result: SolverResult = task(start, each)
             if callbacks.step(self, "start", gain):
                 enough.set()
             return result

@@ -293,6 +293,8 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
     """Return the fitted attributes."""
     names = [*ARRAYS, *_numbers_of(model)]
     state = {name: _packed(getattr(model, name), name, arrays) for name in names}
+    if hasattr(model, "recall_"):
+        state["recall_"] = float(model.recall_)
     if hasattr(model, "feature_names_in_"):
         state["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
     if hasattr(model, "selection_"):
@@ -343,6 +345,8 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         if type(number) is not kind:
             raise TypeError(f"{name} is {number!r}")
         setattr(model, name, number)
+    if "recall_" in state:
+        model.recall_ = float(state["recall_"])
     _put_names(model, state.get("feature_names_in_"))
     if "selection_" in state:
         model.selection_ = _selection(_unpacked(state["selection_"], arrays), k)

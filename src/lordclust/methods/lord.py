@@ -26,10 +26,18 @@ from lordclust.selection import (
     whole,
 )
 from lordclust.solver import descent, problem
+from lordclust.solver.checkpoint import Checkpoint
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk, walk_lord
+from lordclust.solver.problem import Spectrum
 from lordclust.threads import count_threads
+
+
+def _ends(saves: list[Checkpoint | None]) -> Spectrum | None:
+    """Return the ends of the spectrum that paths on disk began with, if there are."""
+    ends = (save.ends for save in saves if save is not None)
+    return next((end for end in ends if end is not None), None)
 
 
 class LoRD(DoublyStochasticClusterer):
@@ -111,6 +119,9 @@ class LoRD(DoublyStochasticClusterer):
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
+    recall_ : float
+        Part of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; not with other affinities.
 
     References
     ----------
@@ -155,10 +166,14 @@ class LoRD(DoublyStochasticClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _descend(self, S: Graph, omega: Omega, links: Links) -> list[SolverResult]:
+    def _descend(
+        self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
+    ) -> list[SolverResult]:
         scaled = scale_to_unit_sum(S, None if omega.equal else omega.weight)
         scaled = links.into(scaled)
-        ends = problem.spectrum(scaled, omega.weight)
+        starts: list[Any] = self._starts(omega)
+        saves = self._saves(checkpoint, starts, scaled, omega)
+        ends = _ends(saves) or problem.spectrum(scaled, omega.weight)
         omega = omega.beside(ends.width)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
 
@@ -170,20 +185,23 @@ class LoRD(DoublyStochasticClusterer):
             engine.put(V)
             return descent.solve_lord(engine, scaled, ends, **limits)
 
-        def path(V: FloatArray, threads: int) -> SolverResult:
+        def path(start: Any, threads: int) -> SolverResult:
+            V, saved = start
             engine = Engine(scaled, omega, lord=True, n_threads=threads)
-            engine.put(V)
+            if saved is None or not saved.resume(engine):
+                engine.put(V)
             before = 0.0
-            for part in walk_lord(engine, ends, **limits):
+            for part in walk_lord(engine, ends, **limits, checkpoint=saved):
                 gain, before = (part - before) / len(starts), part
                 if callbacks.step(self, f"step {part:.2f}", gain) and part < 1:
                     return descent.solve_lord(engine, scaled, ends, **limits)
             return descent.lord_result(engine, scaled)
 
-        starts = self._starts(omega)
-        task, gain = paper if self.algorithm == "paper" else fast, 1 / len(starts)
+        task: Any = paper if self.algorithm == "paper" else fast
+        gain = 1 / len(starts)
         if self._uses_path():
-            task, gain = path, 0.0  # its steps tell
+            # The steps of a path tell how far it is.
+            task, starts, gain = path, list(zip(starts, saves, strict=True)), 0.0
         return self._run_all(task, starts, gain)
 
     def _check_parameters(self) -> None:
@@ -283,6 +301,9 @@ class BLoRD(DoublyStochasticClusterer):
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
+    recall_ : float
+        Part of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; not with other affinities.
     tau_, gamma_ : float
         The tau used and its gamma.
     selection_ : Selection
@@ -355,6 +376,14 @@ class BLoRD(DoublyStochasticClusterer):
         elif self.tau not in ("auto", *problem.TAU_RULES):
             raise unknown_name("tau rule", self.tau, ["auto", *problem.TAU_RULES])
 
+    def _check_checkpoint(self, checkpoint: Any) -> None:
+        super()._check_checkpoint(checkpoint)
+        if checkpoint is not None and self._selects():
+            raise ValueError(
+                'checkpoint keeps a path to one tau, but "auto" compares many. Give '
+                "tau and proportions, or leave checkpoint out."
+            )
+
     def _selects(self) -> bool:
         """Tell whether tau or the shares are to be chosen."""
         return is_auto(self.tau) or is_auto(self.proportions)
@@ -395,11 +424,15 @@ class BLoRD(DoublyStochasticClusterer):
             return float(self.tau)
         return float(problem.TAU_RULES[self.tau](S, self.n_clusters))
 
-    def _descend(self, S: Graph, omega: Omega, links: Links) -> list[SolverResult]:
+    def _descend(
+        self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
+    ) -> list[SolverResult]:
         S = links.into(S)
-        ends = problem.spectrum(S, omega.weight)
-        omega = omega.beside(ends.width)
         tau = self._tau(S)
+        starts: list[Any] = self._starts(omega)
+        saves = self._saves(checkpoint, starts, S, omega, tau)
+        ends = _ends(saves) or problem.spectrum(S, omega.weight)
+        omega = omega.beside(ends.width)
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
 
         def paper(V: FloatArray, threads: int) -> SolverResult:
@@ -410,19 +443,22 @@ class BLoRD(DoublyStochasticClusterer):
             engine.put(V)
             return descent.solve_blord(engine, S, ends, tau, **limits)
 
-        def path(V: FloatArray, threads: int) -> SolverResult:
+        def path(start: Any, threads: int) -> SolverResult:
+            V, saved = start
             engine = Engine(S, omega, n_threads=threads)
-            engine.put(V)
+            if saved is None or not saved.resume(engine):
+                engine.put(V)
             before = 0.0
-            for stop, *_ in walk(engine, ends, tau, **limits):
+            for stop, *_ in walk(engine, ends, tau, **limits, checkpoint=saved):
                 gain, before = (stop - before) / (tau or 1.0) / len(starts), stop
                 if callbacks.step(self, f"tau {stop:.3f}", gain) and stop < tau:
                     return descent.solve_blord(engine, S, ends, tau, **limits)
             return descent.blord_result(engine, S, ends, tau)
 
-        starts = self._starts(omega)
-        task, gain = paper if self.algorithm == "paper" else fast, 1 / len(starts)
+        task: Any = paper if self.algorithm == "paper" else fast
+        gain = 1 / len(starts)
         if self._uses_path():
+            starts = list(zip(starts, saves, strict=True))
             task, gain = path, 0.0  # its taus tell
         results = self._run_all(task, starts, gain)
         self.tau_, self.gamma_ = tau, ends.gamma(tau)

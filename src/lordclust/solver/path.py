@@ -26,6 +26,7 @@ from lordclust._validation import (
 from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import kernels, problem
+from lordclust.solver.checkpoint import Checkpoint, Place, fingerprint
 from lordclust.solver.descent import settled
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
@@ -46,14 +47,19 @@ LORD_STEPS = 20
 SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
 
 
-def adaptive_taus(engine: Engine, last: float) -> Iterator[float]:
-    """Yield a grid up to ``last``: fine where V changes much.
+def adaptive_taus(
+    engine: Engine, last: float, place: Place | None = None
+) -> Iterator[tuple[float, float]]:
+    """Yield a grid up to ``last``, fine where V changes much, and its steps.
 
-    The engine must be solved at each tau before the next one is asked for.
+    The engine must be solved at each tau before the next one is asked for. A grid
+    that is gone on with begins at a ``place``.
     """
     tau, step, before = min(SMALLEST_STEP, last), SMALLEST_STEP, None
+    if place is not None:
+        tau, step, before = place.tau, place.step, _root_weighted(engine)
     while True:
-        yield tau
+        yield tau, step
         if tau >= last:
             return
         V = _root_weighted(engine)
@@ -153,26 +159,57 @@ def walk(
     max_iter: int,
     taus: FloatArray | None = None,
     callback: Callable[[float], Any] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Iterator[tuple[float, float, int, bool]]:
-    """Solve along the grid; yield tau, residual, iterations, converged."""
-    grid = adaptive_taus(engine, last) if taus is None else iter(taus.tolist())
+    """Solve along the grid; yield tau, residual, iterations, converged.
+
+    With a checkpoint that an engine was resumed from, go on where it stood.
+    """
+    place = None if checkpoint is None else checkpoint.place
+    grid = _grid(engine, last, taus, place)
     meeting = min(MEETING, last if taus is None else float(taus[-1]))
     # A path that begins late is the caller's own choice of branch.
     open_race = taus is None or taus[0] < SCOUT_STEP
     open_race &= engine.n <= RACE_UP_TO
-    for tau in grid:
+    open_race = open_race if place is None else place.open_race
+    enough = False
+    for tau, step in grid:
+        if checkpoint is not None:  # all before this tau is finished
+            checkpoint.at(engine, ends, Place(tau, step, open_race, False))
+        if enough:
+            return
         _leave_saddle(engine)
         n_iter = _solve(engine, ends, tau, tol, max_iter)
         if open_race and tau >= meeting:
             n_iter += _race(engine, ends, tau, tol, max_iter)
             open_race = False
         yield tau, engine.progress().residual, n_iter, engine.converged
-        if callback is not None and callback(tau):
+        enough = callback is not None and bool(callback(tau))
+        if enough and checkpoint is None:
             return
+    if checkpoint is not None:
+        checkpoint.at(engine, ends, Place(1.0, 0.0, False, True))
+
+
+def _grid(
+    engine: Engine, last: float, taus: FloatArray | None, place: Place | None
+) -> Iterator[tuple[float, float]]:
+    """Return the taus still to solve, with steps if they are adaptive."""
+    if place is not None and place.done:
+        return iter(())
+    if taus is None:
+        return adaptive_taus(engine, last, place)
+    ahead = taus if place is None else taus[taus >= place.tau]
+    return ((tau, 0.0) for tau in ahead.tolist())
 
 
 def walk_lord(
-    engine: Engine, ends: Spectrum, *, tol: float, max_iter: int
+    engine: Engine,
+    ends: Spectrum,
+    *,
+    tol: float,
+    max_iter: int,
+    checkpoint: Checkpoint | None = None,
 ) -> Iterator[float]:
     """Lead an engine for LoRD from the trivial point to its own problem.
 
@@ -180,11 +217,16 @@ def walk_lord(
     optimum; the tilt is taken to 0 in steps, each solved from the one before. Yields
     the part of the way after each, up to 1.
     """
-    for part in np.linspace(0, 1, LORD_STEPS + 1)[1:].tolist():
+    place = None if checkpoint is None else checkpoint.place
+    for part, _ in _grid(engine, 1.0, np.linspace(0, 1, LORD_STEPS + 1)[1:], place):
+        if checkpoint is not None:
+            checkpoint.at(engine, ends, Place(part, 0.0, False, False))
         tilt = -ends.high * (1 - part)
         engine.aim(problem.lord_step(ends, engine.omega.bound, tilt), tilt)
         engine.run(tol, max_iter)
         yield part
+    if checkpoint is not None:
+        checkpoint.at(engine, ends, Place(1.0, 0.0, False, True))
 
 
 def _check_taus(taus: Any) -> FloatArray | None:
@@ -217,6 +259,7 @@ def tau_path(
     random_state: Any = None,
     n_jobs: int | None = None,
     callback: Callable[[float], Any] | None = None,
+    checkpoint: Any = None,
 ) -> TauPath:
     """Solve B-LoRD along a grid of tau, from soft to hard.
 
@@ -253,6 +296,11 @@ def tau_path(
         Threads; the result does not depend on it.
     callback : callable, optional
         Called with tau after each; a true answer ends the path there.
+    checkpoint : str or Path, optional
+        A file that is rewritten after each tau. If the process ends before the path
+        does, in whatever way, the same call goes on after the last finished tau and
+        returns the same path, in every bit. A file of another problem is refused.
+        When the path is done the file stays, and the same call reads it; delete it.
 
     Returns
     -------
@@ -275,23 +323,38 @@ def tau_path(
     omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
     if omega.exact:
         check_room(known, shares, omega.weight / n)
-    ends = problem.spectrum(S, omega.weight)
+    grid = _check_taus(taus)
+    V = _start_of_path(start, omega, random_state)
+    saved = None
+    if checkpoint is not None:
+        kept = None if keep is None else np.atleast_1d(keep)
+        limits = float(tol), int(max_iter), grid, kept
+        saved = Checkpoint(checkpoint, fingerprint("tau_path", S, omega, V, *limits))
+    ends = saved.ends if saved is not None else None
+    ends = problem.spectrum(S, omega.weight) if ends is None else ends
     omega = omega.beside(ends.width)
     engine = Engine(S, omega, n_threads=count_threads(n_jobs))
-    if isinstance(start, str):
-        check_choice(start, ("random",), "start")
-        seeds = check_random_state(0 if random_state is None else random_state)
-        rng = np.random.default_rng(seeds.randint(np.iinfo(np.int32).max))
-        engine.put(random_start(omega, rng))
-    else:
-        engine.put(given_start(start, omega))
     rows = _Rows(engine, S, ends, keep)
-    grid = _check_taus(taus)
+    if saved is None or not saved.resume(engine):
+        engine.put(V)
+    if saved is not None:
+        rows.resume(saved)
     for tau, residual, n_iter, converged in walk(
-        engine, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback
-    ):
+        engine, ends, 1.0, tol=tol, max_iter=max_iter, taus=grid, callback=callback,
+        checkpoint=saved,
+    ):  # fmt: skip
         rows.add(tau, residual, n_iter, converged)
     return rows.record(shares)
+
+
+def _start_of_path(start: Any, omega: Omega, random_state: Any) -> FloatArray:
+    """Return V for the first tau: random or given."""
+    if not isinstance(start, str):
+        return given_start(start, omega)
+    check_choice(start, ("random",), "start")
+    seeds = check_random_state(0 if random_state is None else random_state)
+    rng = np.random.default_rng(seeds.randint(np.iinfo(np.int32).max))
+    return random_start(omega, rng)
 
 
 class _Rows:
@@ -320,10 +383,45 @@ class _Rows:
         objective = problem.blord_objective(self.S, V, gamma, omega.weight)
         objective -= omega.penalty(V)
         blocks = len(omega.mu) / len(V) - omega.norm2(V)
-        row = (tau, objective, P.argmax(axis=1), n_iter, residual, converged, blocks)
+        # A path of a million samples has twenty rows: small numbers will do.
+        labels = P.argmax(axis=1).astype(np.min_scalar_type(P.shape[1] - 1))
+        row = (tau, objective, labels, n_iter, residual, converged, blocks)
         self.rows.append(row)
         self.kept[tau] = self.last = P
         self._forget()
+
+    def taken(self) -> dict[str, Any]:
+        """Return all rows as arrays, for a checkpoint."""
+        columns = list(zip(*self.rows, strict=True))
+        numbers = [columns[i] for i in (0, 1, 3, 4, 5, 6)]
+        kept = {f"kept.{i}": P for i, P in enumerate(self.kept.values())}
+        return {
+            "rows.numbers": np.array(numbers, dtype=np.float64),
+            "rows.labels": np.array(columns[2]),
+            "kept.taus": np.array(list(self.kept)),
+            **kept,
+        }
+
+    def resume(self, saved: Checkpoint) -> None:
+        """Take up the rows of a checkpoint; let it keep those to come."""
+        saved.beside = self.taken
+        if saved.place is None:
+            return
+        arrays, (n, k) = saved.arrays, self.engine.omega.shape
+        saved.check("rows.numbers", "f", (6, None))
+        m = arrays["rows.numbers"].shape[1]
+        saved.check("rows.labels", "u", (m, n), below=k)
+        saved.check("kept.taus", "f", (None,))
+        for i, tau in enumerate(arrays["kept.taus"].tolist()):
+            saved.check(f"kept.{i}", "f", (n, k))
+            self.kept[tau] = arrays[f"kept.{i}"]
+        tau, objective, n_iter, *rest = arrays["rows.numbers"]
+        residual, converged, blocks = rest[0], rest[1].astype(bool), rest[2]
+        columns = (tau.tolist(), objective.tolist(), list(arrays["rows.labels"]),
+                   n_iter.astype(int).tolist(), residual.tolist(), converged.tolist(),
+                   blocks.tolist())  # fmt: skip
+        self.rows = list(zip(*columns, strict=True))
+        self.last = membership_from(settled(self.engine), self.engine.omega.mu)
 
     def _forget(self) -> None:
         """Drop the memberships that are not the nearest to a wanted tau."""

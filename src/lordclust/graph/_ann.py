@@ -1,0 +1,230 @@
+"""Approximate nearest neighbours: an HNSW index proposes, float64 measures.
+
+Points are added to the index by one thread, in the order of X: more threads would make
+a different index every time. Searching needs most of the time and takes all threads.
+How widely it searches is found on a sample of the points, whose true neighbours are
+found by comparing them with all.
+"""
+
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust._validation import missing_extra
+from lordclust.graph.frame import Frame
+
+#: Links of a point, and how many candidates are weighed for them.
+LINKS, BUILD_WIDTH = 16, 64
+#: Candidates a search keeps: doubled from the first until the recall is reached.
+FIRST_WIDTH, LAST_WIDTH = 32, 1024
+#: Points whose true neighbours are found, to estimate the recall.
+SAMPLE = 1000
+#: Rows that are searched, and numbers that are held, at once.
+BLOCK_ROWS, BLOCK_NUMBERS = 1 << 14, 1 << 24
+#: Part of the work that adding points is, about.
+ADDING = 0.4
+
+Tell = Callable[[float], Any]
+
+
+class Index(Protocol):
+    """What a library for approximate search must do."""
+
+    def add(self, points: FloatArray) -> None:
+        """Add points, always in the same way."""
+
+    def search(self, points: FloatArray, count: int, width: int) -> IntArray:
+        """Return the points found, -1 where there are too few."""
+
+
+class FaissIndex:
+    """HNSW of faiss."""
+
+    def __init__(self, n: int, dim: int, n_threads: int) -> None:
+        import faiss
+
+        self.faiss, self.n_threads = faiss, n_threads
+        self.index = faiss.IndexHNSWFlat(dim, LINKS)
+        self.index.hnsw.efConstruction = BUILD_WIDTH
+
+    def add(self, points: FloatArray) -> None:
+        """Add points on one thread."""
+        self._on(1, self.index.add, points)
+
+    def search(self, points: FloatArray, count: int, width: int) -> IntArray:
+        """Return the points found."""
+        self.index.hnsw.efSearch = width
+        found: IntArray = self._on(self.n_threads, self.index.search, points, count)[1]
+        return found
+
+    def _on(self, n_threads: int, call: Callable[..., Any], *args: Any) -> Any:
+        """Return what a call gives on so many threads."""
+        before = self.faiss.omp_get_max_threads()
+        self.faiss.omp_set_num_threads(n_threads)
+        try:
+            return call(*args)
+        finally:
+            self.faiss.omp_set_num_threads(before)
+
+
+class VoyagerIndex:
+    """HNSW of voyager."""
+
+    def __init__(self, n: int, dim: int, n_threads: int) -> None:
+        import voyager
+
+        self.too_few, self.n_threads = voyager.RecallError, n_threads
+        self.index = voyager.Index(
+            voyager.Space.Euclidean, dim, M=LINKS, ef_construction=BUILD_WIDTH,
+            max_elements=n,
+        )  # fmt: skip
+
+    def add(self, points: FloatArray) -> None:
+        """Add points on one thread."""
+        self.index.add_items(points, num_threads=1)
+
+    def search(self, points: FloatArray, count: int, width: int) -> IntArray:
+        """Return the points found, or none at all where voyager finds too few."""
+        try:
+            found, _ = self.index.query(
+                points, count, num_threads=self.n_threads, query_ef=max(width, count)
+            )
+        except self.too_few:
+            return np.full((len(points), count), -1, dtype=np.int64)
+        return np.asarray(found, dtype=np.int64)
+
+
+#: Libraries for approximate search, the first that is installed is taken.
+INDEXES: dict[str, Callable[[int, int, int], Index]] = {
+    "faiss": FaissIndex,
+    "voyager": VoyagerIndex,
+}
+
+
+def installed() -> str | None:
+    """Return a library for approximate search that is there."""
+    return next((name for name in INDEXES if find_spec(name)), None)
+
+
+def nearest(
+    frame: Frame,
+    count: int,
+    spare: int,
+    *,
+    library: str,
+    target: float,
+    n_threads: int,
+    callback: Tell | None = None,
+) -> tuple[IntArray, FloatArray, float]:
+    """Return about the ``count`` nearest others of each point, nearest first.
+
+    Parameters
+    ----------
+    frame : Frame
+        The points, and how they are measured.
+    count, spare : int
+        Neighbours wanted, and candidates asked for beside them.
+    library : {"faiss", "voyager"}
+        Whose index.
+    target : float
+        Part of the true neighbours that is to be found.
+    n_threads : int
+        Threads of the search; the result does not depend on it.
+    callback : callable, optional
+        Called with the part of the work that is done.
+
+    Returns
+    -------
+    index : ndarray of int, shape (n, count)
+    distance : ndarray of float64, shape (n, count)
+    recall : float
+        Part of the true neighbours that was found, estimated on a sample.
+    """
+    if not find_spec(library):
+        raise missing_extra(library, "ann")
+    n, dim = frame.base.shape
+    index = INDEXES[library](n, dim, n_threads)
+    for rows in _blocks(n, BLOCK_ROWS):
+        index.add(frame.base[rows])
+        _tell(callback, ADDING * rows.stop / n)
+    # One more, as most points find themselves first.
+    search = _Search(frame, index, count, min(count + spare + 1, n))
+    width, recall = _wide_enough(search, target)
+    who = np.empty((n, count), dtype=np.int32 if n < 2**31 else np.int64)
+    d = np.empty((n, count))
+    for rows in _blocks(n, BLOCK_ROWS):
+        who[rows], d[rows] = search.near(np.arange(rows.start, rows.stop), width)
+        _tell(callback, ADDING + (1 - ADDING) * rows.stop / n)
+    return who, d, recall
+
+
+class _Search:
+    """Finds and measures the neighbours of some of the points."""
+
+    def __init__(self, frame: Frame, index: Index, count: int, asked: int) -> None:
+        self.frame, self.index, self.count, self.asked = frame, index, count, asked
+
+    def near(self, own: IntArray, width: int) -> tuple[IntArray, FloatArray]:
+        """Return neighbours by the index; by all points where it finds too few."""
+        found = self.index.search(self.frame.queries(own), self.asked, width)
+        who, d = self._measured(own, np.asarray(found))
+        short = np.flatnonzero(np.isinf(d[:, -1]))
+        if short.size:
+            who[short], d[short] = self.true(own[short])
+        return who, d
+
+    def true(self, own: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return neighbours by comparing with all points."""
+        base = self.frame.base
+        lengths = np.einsum("ij,ij->i", base, base)
+        found = np.empty((len(own), self.asked), dtype=np.int64)
+        for rows in _blocks(len(own), max(1, BLOCK_NUMBERS // len(base))):
+            gap = lengths - 2 * (self.frame.queries(own[rows]) @ base.T)
+            found[rows] = np.argpartition(gap, self.asked - 1)[:, : self.asked]
+        return self._measured(own, found)
+
+    def _measured(self, own: IntArray, found: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return the nearest of the found, infinitely far where there are too few."""
+        missing = (found < 0) | (found == own[:, None])
+        d = self.frame.measure(own, np.where(missing, 0, found))
+        d[missing] = np.inf
+        order = np.lexsort((found, d), axis=1)[:, : self.count]
+        return np.take_along_axis(found, order, 1), np.take_along_axis(d, order, 1)
+
+
+def _wide_enough(search: _Search, target: float) -> tuple[int, float]:
+    """Return how widely to search, and which part of the neighbours that finds."""
+    n = len(search.frame.base)
+    own = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    # By distance: which of several at the same distance are taken does not matter.
+    last = search.true(own)[1][:, -1:] * (1 + 1e-9)
+    width = FIRST_WIDTH
+    while True:
+        recall = float(np.mean(search.near(own, width)[1] <= last))
+        if recall >= target or width >= LAST_WIDTH:
+            break
+        width *= 2
+    if recall < target:
+        warnings.warn(
+            f"The approximate search found {recall:.1%} of the nearest neighbours of "
+            f"a sample, less than recall={target:g}. Pass a KNNGraph with "
+            'search="exact", or with a lower recall.',
+            UserWarning,
+            stacklevel=5,
+        )
+    return width, recall
+
+
+def _blocks(n: int, size: int) -> list[slice]:
+    """Return slices that cover 0..n."""
+    return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+
+
+def _tell(callback: Tell | None, done: float) -> None:
+    """Tell how much is done, if anyone listens."""
+    if callback is not None:
+        callback(done)

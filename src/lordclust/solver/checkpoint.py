@@ -1,0 +1,254 @@
+"""A long path on disk: stopped at any time, it goes on at the last finished tau.
+
+A checkpoint holds plain arrays and one JSON document, see ``files/archive.py``. It
+appears whole or not at all, and belongs to one problem: a fingerprint of the graph,
+the parameters and the version of the library. What it holds of the solver is all that
+the next tau depends on, so that a resumed path ends in the same bits.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lordclust._version import __version__
+from lordclust.files.archive import Arrays, read_archive, write_archive
+from lordclust.files.error import InputError
+from lordclust.files.whole import check_target
+from lordclust.solver import kernels
+from lordclust.solver.engine import Engine, from_tiles, to_tiles
+from lordclust.solver.problem import Spectrum
+
+FORMAT, VERSION = "lordclust checkpoint", 1
+#: Counters that outlive a run; the rest says where things are in memory.
+COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
+
+
+def places(checkpoint: Any, count: int) -> list[str | Path]:
+    """Return a file for each of several paths: FILE, FILE.2, FILE.3 and so on.
+
+    Examples
+    --------
+    >>> places("a", 3)
+    ['a', 'a.2', 'a.3']
+    """
+    return [checkpoint, *(f"{checkpoint}.{i}" for i in range(2, count + 1))]
+
+
+class Place(NamedTuple):
+    """Where a path stands: before which tau, in which steps, before its race or not."""
+
+    tau: float
+    step: float
+    open_race: bool
+    done: bool
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return a number that tells problems apart, as text.
+
+    Parameters
+    ----------
+    *parts : arrays, sparse arrays, dataclasses of them, numbers, text or None
+        All that the result depends on; the version of the library is added.
+
+    Examples
+    --------
+    >>> fingerprint(np.arange(3), 0.1) == fingerprint(np.arange(3), 0.1)
+    True
+    >>> fingerprint(np.arange(3), 0.1) == fingerprint(np.arange(3), 0.2)
+    False
+    """
+    digest = blake2b(__version__.encode(), digest_size=16)
+    for part in parts:
+        _feed(digest, part)
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, part: Any) -> None:
+    """Add one part, with its type, to a digest."""
+    digest.update(f"|{type(part).__name__}|".encode())
+    if sp.issparse(part):
+        for array in (part.indptr, part.indices, part.data):
+            _feed(digest, array)
+    elif isinstance(part, np.ndarray):
+        digest.update(f"{part.dtype.str}{part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    elif is_dataclass(part):
+        for field in fields(part):
+            _feed(digest, getattr(part, field.name))
+    else:
+        digest.update(repr(part).encode())
+
+
+def check_place(path: Any) -> Path:
+    """Return where a checkpoint may be written, before any work is done."""
+    if not isinstance(path, str | os.PathLike) or str(path) in ("", "-"):
+        raise TypeError(
+            f"checkpoint must be the name of a file, got {path!r}. Pass for example "
+            'checkpoint="path.ckpt", or leave it out.'
+        )
+    return check_target(Path(path), force=True)
+
+
+class Checkpoint:
+    """The file of one path: read at the beginning, written after each tau.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it need not exist.
+    problem : str
+        :func:`fingerprint` of the problem.
+
+    Raises
+    ------
+    InputError
+        If the file is not a whole checkpoint of this problem.
+    """
+
+    def __init__(self, path: Any, problem: str) -> None:
+        self.path, self.problem = check_place(path), problem
+        #: Where the path stands; None at its beginning.
+        self.place: Place | None = None
+        #: What is to be kept beside the solver, given when it is written.
+        self.beside: Callable[[], Arrays] = dict
+        self.arrays: Arrays = self._read() if self.path.exists() else {}
+        self._begun = False
+
+    @property
+    def ends(self) -> Spectrum | None:
+        """Return the ends of the spectrum that the path began with."""
+        return Spectrum(*self.arrays["ends"].tolist()) if self.arrays else None
+
+    def resume(self, engine: Engine) -> bool:
+        """Put an engine where the path stood; tell whether there was one."""
+        if not self.arrays:
+            return False
+        try:
+            _check_solver(self.arrays, engine)
+            tau, step, open_race, done = self.arrays["place"].tolist()
+        except (KeyError, ValueError) as error:
+            raise self._refused(f"its parts do not fit together ({error})") from error
+        self.place = Place(tau, step, bool(open_race), bool(done))
+        _put(engine, self.arrays)
+        return True
+
+    def at(self, engine: Engine, ends: Spectrum, place: Place) -> None:
+        """Write where the path stands, if it has moved since it was read."""
+        if not self._begun:  # nothing is finished yet, or all of it is in the file
+            self._begun, self.arrays = True, {}  # which has served
+            return
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "library": __version__,
+            "problem": self.problem,
+        }
+        arrays = _taken(engine) | self.beside()
+        arrays |= {"ends": np.array(ends), "place": np.array(place, dtype=np.float64)}
+        write_archive(self.path, document, arrays, force=True)
+
+    def check(
+        self, name: str, kind: str, shape: tuple[int | None, ...], below: int = 0
+    ) -> None:
+        """Refuse the file unless an array is of a kind and shape (None: any length)."""
+        array = self.arrays.get(name, np.zeros((0,) * 9))
+        fits = array.dtype.kind == kind and len(array.shape) == len(shape)
+        for came, wanted in zip(array.shape, shape, strict=False):
+            fits = fits and wanted in (None, came)
+        fits = fits and array.size > 0 and np.isfinite(array).all()
+        if not fits or (below and array.max() >= below):
+            raise self._refused(f"its parts do not fit together ({name})")
+
+    def _read(self) -> Arrays:
+        """Return the arrays of the file, if it is a checkpoint of this problem."""
+        try:
+            document, arrays = read_archive(self.path)
+        except InputError as error:
+            reason = error.message.partition(". ")[0]
+            raise self._refused(reason.replace("model file", "checkpoint")) from error
+        if document.get("format") != FORMAT or document.get("version") != VERSION:
+            raise self._refused(
+                f"it is no checkpoint of version {VERSION}, but says format "
+                f"{document.get('format')!r}"
+            )
+        if document.get("problem") != self.problem:
+            raise self._refused(
+                "it belongs to another problem: the graph, a parameter or the version "
+                f"of lordclust differs (it was written by {document.get('library')})"
+            )
+        for name, shape in {"ends": (2,), "place": (4,)}.items():
+            if name not in arrays or not _is_finite(arrays[name], shape):
+                raise self._refused(f"its parts do not fit together ({name})")
+        return arrays
+
+    def _refused(self, reason: str) -> InputError:
+        """Return the error for a file that cannot be gone on with."""
+        return InputError(
+            self.path,
+            f"{reason.rstrip('.')}. Give another file, or delete this one to start "
+            "afresh.",
+        )
+
+
+def _taken(engine: Engine) -> Arrays:
+    """Return all of an engine that its next run depends on."""
+    s = engine.shared
+    return {
+        "V": engine.get(),
+        "a": s.a.copy(),
+        "b": s.b.copy(),
+        "memory": s.memory.copy(),
+        "counters": s.slots[list(COUNTERS)],
+        "history": engine.history(),
+    }
+
+
+def _check_solver(arrays: Arrays, engine: Engine) -> None:
+    """Refuse arrays that compiled code could not go on with."""
+    s = engine.shared
+    shapes = {
+        "V": (engine.n, engine.k),
+        "a": s.a.shape,
+        "b": s.b.shape,
+        "memory": s.memory.shape,
+    }
+    for name, shape in shapes.items():
+        infinite = name == "memory"  # the objective, before the first iteration
+        if not _is_finite(arrays[name], shape, infinite):
+            raise ValueError(name)
+    counters = arrays["counters"]
+    if counters.shape != (len(COUNTERS),) or counters.dtype != np.int64:
+        raise ValueError("counters")
+    length = int(counters[0]) + 1
+    if counters.min() < 0 or counters[1] > kernels.EXHAUSTED or counters[3] > 1:
+        raise ValueError("counters")
+    if not _is_finite(arrays["history"], (length,)) or arrays["V"].min() < 0:
+        raise ValueError("history")
+
+
+def _is_finite(array: Any, shape: tuple[int, ...], infinite: bool = False) -> bool:
+    """Tell whether these are numbers of a shape."""
+    fits = array.dtype.kind == "f" and array.shape == shape
+    return bool(fits and (infinite or np.isfinite(array).all()))
+
+
+def _put(engine: Engine, arrays: Arrays) -> None:
+    """Bring an engine to where another one was."""
+    s, slots = engine.shared, engine.shared.slots
+    V = arrays["V"] if engine.order is None else arrays["V"][engine.order]
+    slots[:] = 0
+    slots[kernels.BEFORE], slots[kernels.SPARE] = 1, 2
+    slots[kernels.SV_BEFORE] = 1
+    slots[list(COUNTERS)] = arrays["counters"]
+    s.V[0] = s.V[1] = to_tiles(V, len(s.U))
+    s.rows[0, :, : engine.k] = from_tiles(s.V[0] * s.weight[:, None], engine.n)
+    s.a[:], s.b[:] = arrays["a"], arrays["b"]
+    s.memory[:] = arrays["memory"]
+    engine.shared = s._replace(history=arrays["history"].copy())
