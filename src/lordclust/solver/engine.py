@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from lordclust.solver import kernels
 from lordclust.solver.kernels import Shared
 from lordclust.solver.lanes import LANES
 from lordclust.solver.omega import Omega
+from lordclust.solver.start import off_saddle
 
 #: Below this many rows renumbering costs more than it saves.
 RENUMBER_FROM = 5000
@@ -34,6 +35,59 @@ class Progress:
 
 
 Callback = Callable[[Progress], Any]
+
+
+class Solver(Protocol):
+    """What paths and descents ask of a solver, wherever its rows are.
+
+    ``S`` is None where no machine holds it whole.
+    """
+
+    n: int
+    k: int
+    omega: Omega
+    S: Graph
+
+    @property
+    def step(self) -> float:
+        """The step length."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last run reached its tolerance."""
+
+    @property
+    def passes(self) -> int:
+        """Passes over the rows in the last run."""
+
+    def put(self, V: FloatArray) -> None:
+        """Take V as the current iterate."""
+
+    def get(self) -> FloatArray:
+        """Return the current iterate."""
+
+    def mark(self) -> None:
+        """Remember the current iterate."""
+
+    def change(self) -> float:
+        """Return the relative change of V since the mark."""
+
+    def leave_saddle(self) -> None:
+        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+
+    def aim(self, step: float, tilt: float = 0.0) -> None:
+        """Set the step length and gamma; momentum and counters start afresh."""
+
+    def progress(self) -> Progress:
+        """Return where the ascent stands."""
+
+    def run(
+        self, tol: float, max_iter: int, callback: Callback | None = None
+    ) -> tuple[Progress, bool]:
+        """Run until the residual is at most ``tol``; return where, and if it is."""
+
+    def history(self) -> FloatArray:
+        """Return the objective of each iteration of the last run."""
 
 
 def to_tiles(M: FloatArray, n_tiles: int) -> FloatArray:
@@ -213,6 +267,26 @@ class Engine:
         out[self.order] = V
         return out
 
+    def mark(self) -> None:
+        """Remember the current iterate."""
+        self._marked = self._root_weighted()
+
+    def change(self) -> float:
+        """Return the relative change of V since the mark."""
+        V = self._root_weighted()
+        return float(np.linalg.norm(V - self._marked) / np.linalg.norm(V))
+
+    def _root_weighted(self) -> FloatArray:
+        """Return V in tiles, its rows times the roots of their weights."""
+        s = self.shared
+        return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
+
+    def leave_saddle(self) -> None:
+        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        V = off_saddle(self.get(), self.omega)
+        if V is not None:
+            self.put(V)
+
     def aim(self, step: float, tilt: float = 0.0) -> None:
         """Set the step length and gamma; momentum and counters start afresh."""
         memory, slots = self.shared.memory, self.shared.slots
@@ -266,6 +340,11 @@ class Engine:
     def converged(self) -> bool:
         """Whether the last run reached its tolerance."""
         return bool(self.shared.slots[kernels.STATUS] == kernels.CONVERGED)
+
+    @property
+    def step(self) -> float:
+        """The step length."""
+        return float(self.shared.memory[kernels.STEP])
 
     @property
     def passes(self) -> int:
