@@ -26,7 +26,6 @@ from lordclust.selection import (
     whole,
 )
 from lordclust.solver import descent, problem
-from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk, walk_lord
 from lordclust.threads import count_threads
@@ -85,6 +84,10 @@ class LoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    device : {"cpu", "cuda"}, optional
+        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
+        its products are float32. By default the compiled solver, which is the
+        faster one on a CPU. Results are NumPy's arrays.
 
     Attributes
     ----------
@@ -141,6 +144,7 @@ class LoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -154,6 +158,7 @@ class LoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def _descend(self, S: Graph, omega: Omega, links: Links) -> list[SolverResult]:
         scaled = scale_to_unit_sum(S, None if omega.equal else omega.weight)
@@ -166,12 +171,12 @@ class LoRD(DoublyStochasticClusterer):
             return descent.paper_lord(scaled, V, ends, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = self._engine(scaled, omega, threads, lord=True)
             engine.put(V)
             return descent.solve_lord(engine, scaled, ends, **limits)
 
         def path(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = self._engine(scaled, omega, threads, lord=True)
             engine.put(V)
             walk_lord(engine, ends, **limits)
             return descent.lord_result(engine, scaled)
@@ -253,6 +258,10 @@ class BLoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    device : {"cpu", "cuda"}, optional
+        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
+        its products are float32. By default the compiled solver, which is the
+        faster one on a CPU. Results are NumPy's arrays.
 
     Attributes
     ----------
@@ -322,6 +331,7 @@ class BLoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -336,6 +346,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -345,6 +356,11 @@ class BLoRD(DoublyStochasticClusterer):
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
                 f'and algorithm={self.algorithm!r}. Use start="path" and '
                 'algorithm="fast", or give tau and proportions.'
+            )
+        if self._selects() and self.device is not None:
+            raise ValueError(
+                f'"auto" runs on the compiled solver, got device={self.device!r}. '
+                "Leave device out, or give tau and proportions."
             )
         if not isinstance(self.tau, str):
             check_tau(self.tau)
@@ -401,12 +417,12 @@ class BLoRD(DoublyStochasticClusterer):
             return descent.paper_blord(S, V, ends, tau, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(S, omega, n_threads=threads)
+            engine = self._engine(S, omega, threads)
             engine.put(V)
             return descent.solve_blord(engine, S, ends, tau, **limits)
 
         def path(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(S, omega, n_threads=threads)
+            engine = self._engine(S, omega, threads)
             engine.put(V)
             before = 0.0
             for stop, *_ in walk(engine, ends, tau, **limits):
