@@ -116,7 +116,7 @@ def renumbering(S: Graph) -> IntArray | None:
     return np.asarray(order, dtype=np.int64)
 
 
-def _csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
+def csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and dense form; what is not used is empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
@@ -138,6 +138,55 @@ def _writeable(x: Any) -> FloatArray:
     Read-only arrays are another type to it, and another compilation.
     """
     return np.require(x, dtype=np.float64, requirements=["C", "W"])
+
+
+def allocate(
+    parts: tuple[Any, Any, Any, Any],
+    mu: FloatArray,
+    mass: FloatArray,
+    weight: FloatArray,
+    known: IntArray,
+    *,
+    n_rows: int,
+    edges: IntArray,
+    solves: bool = True,
+    lord: bool = False,
+) -> Shared:
+    """Make every array the kernels use.
+
+    ``parts`` are those of S; masses, weights and known labels are in tiles; ``edges``
+    are the tiles that the blocks of sums begin with; ``n_rows`` counts the rows of V
+    that S is multiplied by.
+    """
+    n_tiles, k = len(mass), len(mu)
+    n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
+    memory = np.zeros(11)
+    memory[kernels.QUARTIC] = float(lord)
+    width = -(-k // kernels.PAD) * kernels.PAD
+    return Shared(
+        *parts,
+        mu=np.ascontiguousarray(mu, dtype=np.float64),
+        mass=mass,
+        weight=weight,
+        known=known,
+        # The iterate, the one before it, and room for the next.
+        V=np.zeros((3 if solves else 1, n_tiles, k, LANES)),
+        SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
+        U=np.zeros((n_tiles, k, LANES)),
+        # Row multipliers; rows without mass stay at a b that keeps them empty.
+        b=np.where(mass > 0, 0.0, 1e300),
+        # Q V by rows, twice: one is read by the product while one is written.
+        rows=np.zeros((2, n_rows, width)),
+        a=np.zeros(k),
+        # Sums by block, twice: one is read while one is written.
+        parts=np.zeros((2, len(edges) - 1, n_sums)),
+        edges=edges,
+        # Two counters, each on a cache line of its own.
+        sync=np.zeros(16, np.int64),
+        memory=memory,
+        slots=np.zeros(11, np.int64),
+        history=np.zeros(1),
+    )
 
 
 class Engine:
@@ -192,39 +241,17 @@ class Engine:
 
     def _allocate(self, S: Graph, n_tiles: int, n_blocks: int, lord: bool) -> Shared:
         """Make every array the kernels use."""
-        n, k = self.n, self.k
         solves = S is not None
-        if S is None:
-            S = sp.csr_array((n, n))
-        mass = self._tiled(self.omega.mass, n_tiles)
-        layers = 3 if solves else 1
-        n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
-        memory = np.zeros(11)
-        memory[kernels.QUARTIC] = float(lord)
-        width = -(-k // kernels.PAD) * kernels.PAD
-        return Shared(
-            *_csr_parts(S),
-            mu=np.ascontiguousarray(self.omega.mu, dtype=np.float64),
-            mass=mass,
-            weight=self._tiled(self.omega.weight, n_tiles),
-            known=self._known_tiles(n_tiles),
-            # The iterate, the one before it, and room for the next.
-            V=np.zeros((layers, n_tiles, k, LANES)),
-            SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
-            U=np.zeros((n_tiles, k, LANES)),
-            # Row multipliers; rows without mass stay at a b that keeps them empty.
-            b=np.where(mass > 0, 0.0, 1e300),
-            # Q V by rows, twice: one is read by the product while one is written.
-            rows=np.zeros((2, n, width)),
-            a=np.zeros(k),
-            # Sums by block, twice: one is read while one is written.
-            parts=np.zeros((2, n_blocks, n_sums)),
+        return allocate(
+            csr_parts(S if solves else sp.csr_array((self.n, self.n))),
+            self.omega.mu,
+            self._tiled(self.omega.mass, n_tiles),
+            self._tiled(self.omega.weight, n_tiles),
+            self._known_tiles(n_tiles),
+            n_rows=self.n,
             edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
-            # Two counters, each on a cache line of its own.
-            sync=np.zeros(16, np.int64),
-            memory=memory,
-            slots=np.zeros(11, np.int64),
-            history=np.zeros(1),
+            solves=solves,
+            lord=lord,
         )
 
     # -- projection ---------------------------------------------------------------
