@@ -2,6 +2,7 @@
 
 import json
 
+from benchmarks import distributed
 from benchmarks.__main__ import PAGE, README, RESULTS, page
 from benchmarks.summary import with_summary
 
@@ -13,3 +14,33 @@ def test_the_page_is_made_from_the_results():
 def test_the_readme_is_made_from_the_results():
     text = README.read_text()
     assert text == with_summary(text, json.loads(RESULTS.read_text()))
+
+
+def test_the_plan_for_many_machines_is_made_from_the_results():
+    text = distributed.PAGE.read_text()
+    assert text == distributed.with_plan(text, distributed.read())
+
+
+def test_the_plan_is_worked_out_from_measured_figures():
+    row = {"seconds": 2.0, "objective": 1.0, "iterations at the end": 3, "steps": 100}
+    rows = [
+        row | {"where": "here", "workers": workers, "order": order}
+        for workers in (1, 2)
+        for order in ("random", "near")
+    ]
+    results = {
+        "facts": {"cores": 2},
+        "measured": "2026-01-01",
+        "n": 10**5,
+        "k": 10,
+        "entries a row": 30.0,
+        "borrowed a row": 0.5,
+        "pairs x features a second": 1e9,
+        "rows": rows,
+    }
+    text = distributed.plan(results)
+    # 2 million rows a machine, 12 bytes for each of 30 log(1e8) / log(1e5) entries.
+    assert "| near order | 1.2 |" in text
+    # Half a row borrowed for each row, 80 bytes each.
+    assert "| 0.08 |" in text
+    assert "not measured yet" in distributed.plan(None)

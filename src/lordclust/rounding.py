@@ -39,7 +39,17 @@ def canonical_order(
     firsts = np.full(k, len(labels))
     found, where = np.unique(labels, return_index=True)
     firsts[found] = where
-    order = np.arange(k)
+    return order_by_size(sizes, firsts, proportions, movable)
+
+
+def order_by_size(
+    sizes: IntArray,
+    firsts: IntArray,
+    proportions: FloatArray,
+    movable: IntArray | None = None,
+) -> IntArray:
+    """Do as :func:`canonical_order`, from sizes and first samples."""
+    order = np.arange(len(proportions))
     movable = order.copy() if movable is None else movable
     for share in np.unique(proportions[movable]):
         places = movable[proportions[movable] == share]

@@ -34,12 +34,14 @@ from lordclust.rounding import (
     labels_from,
     membership_from,
 )
+from lordclust.solver.arrays import array_ascent, from_tensor, load_torch
 from lordclust.solver.checkpoint import (
     Checkpoint,
     check_place,
     fingerprint,
     places,
 )
+from lordclust.solver.engine import Engine, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import given_start, random_start
 from lordclust.threads import count_threads
@@ -78,6 +80,7 @@ class DoublyStochasticClusterer(
     algorithm: str
     random_state: Any
     n_jobs: int | None
+    device: str | None
 
     def fit(
         self,
@@ -194,6 +197,13 @@ class DoublyStochasticClusterer(
             check_count(self.n_init, "n_init")
         check_count(self.max_iter, "max_iter")
         check_positive(self.tol, "tol")
+        if self.device is not None:
+            load_torch(self.device)  # before the graph is built
+            if self.algorithm == "paper":
+                raise ValueError(
+                    f'algorithm="paper" runs on NumPy, got device={self.device!r}. '
+                    'Leave device out, or use algorithm="fast".'
+                )
 
     def _check_rounding(self) -> None:
         """Refuse an unknown rounding, and sizes that something else contradicts."""
@@ -256,6 +266,27 @@ class DoublyStochasticClusterer(
                 f'and algorithm={self.algorithm!r} follow none. Use start="path" and '
                 'algorithm="fast", or leave checkpoint out.'
             )
+        if self.device is not None:
+            raise ValueError(
+                "checkpoint keeps a path of the compiled solver, but "
+                f"device={self.device!r} is asked for. Leave one of them out."
+            )
+
+    def _check_X(self, X: Any, *, reset: bool = True) -> Any:
+        X = super()._check_X(from_tensor(X), reset=reset)
+        if reset:
+            self._single = X.dtype == np.float32
+        return X
+
+    def _engine(
+        self, S: Graph, omega: Omega, threads: int, *, lord: bool = False
+    ) -> Solver:
+        """Return the compiled solver, or the one for the device asked for."""
+        if self.device is None:
+            return Engine(S, omega, lord=lord, n_threads=threads)
+        return array_ascent(
+            S, omega, device=self.device, single=self._single, lord=lord
+        )
 
     def _uses_path(self) -> bool:
         """Tell whether the starts are paths: not in the paper's algorithm."""

@@ -27,7 +27,6 @@ from lordclust.selection import (
 )
 from lordclust.solver import descent, problem
 from lordclust.solver.checkpoint import Checkpoint
-from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk, walk_lord
 from lordclust.solver.problem import Spectrum
@@ -93,6 +92,10 @@ class LoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    device : {"cpu", "cuda"}, optional
+        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
+        its products are float32. By default the compiled solver, which is the
+        faster one on a CPU. Results are NumPy's arrays.
 
     Attributes
     ----------
@@ -152,6 +155,7 @@ class LoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -165,6 +169,7 @@ class LoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def _descend(
         self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
@@ -181,13 +186,13 @@ class LoRD(DoublyStochasticClusterer):
             return descent.paper_lord(scaled, V, ends, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = self._engine(scaled, omega, threads, lord=True)
             engine.put(V)
             return descent.solve_lord(engine, scaled, ends, **limits)
 
         def path(start: Any, threads: int) -> SolverResult:
             V, saved = start
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = self._engine(scaled, omega, threads, lord=True)
             if saved is None or not saved.resume(engine):
                 engine.put(V)
             before = 0.0
@@ -275,6 +280,10 @@ class BLoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    device : {"cpu", "cuda"}, optional
+        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
+        its products are float32. By default the compiled solver, which is the
+        faster one on a CPU. Results are NumPy's arrays.
 
     Attributes
     ----------
@@ -347,6 +356,7 @@ class BLoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -361,6 +371,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -370,6 +381,11 @@ class BLoRD(DoublyStochasticClusterer):
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
                 f'and algorithm={self.algorithm!r}. Use start="path" and '
                 'algorithm="fast", or give tau and proportions.'
+            )
+        if self._selects() and self.device is not None:
+            raise ValueError(
+                f'"auto" runs on the compiled solver, got device={self.device!r}. '
+                "Leave device out, or give tau and proportions."
             )
         if not isinstance(self.tau, str):
             check_tau(self.tau)
@@ -439,13 +455,13 @@ class BLoRD(DoublyStochasticClusterer):
             return descent.paper_blord(S, V, ends, tau, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(S, omega, n_threads=threads)
+            engine = self._engine(S, omega, threads)
             engine.put(V)
             return descent.solve_blord(engine, S, ends, tau, **limits)
 
         def path(start: Any, threads: int) -> SolverResult:
             V, saved = start
-            engine = Engine(S, omega, n_threads=threads)
+            engine = self._engine(S, omega, threads)
             if saved is None or not saved.resume(engine):
                 engine.put(V)
             before = 0.0

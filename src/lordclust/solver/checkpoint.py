@@ -21,7 +21,7 @@ from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
 from lordclust.files.whole import check_target
 from lordclust.solver import kernels
-from lordclust.solver.engine import Engine, from_tiles, to_tiles
+from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
 from lordclust.solver.problem import Spectrum
 
 FORMAT, VERSION = "lordclust checkpoint", 1
@@ -126,20 +126,20 @@ class Checkpoint:
         """Return the ends of the spectrum that the path began with."""
         return Spectrum(*self.arrays["ends"].tolist()) if self.arrays else None
 
-    def resume(self, engine: Engine) -> bool:
+    def resume(self, engine: Solver) -> bool:
         """Put an engine where the path stood; tell whether there was one."""
         if not self.arrays:
             return False
         try:
-            _check_solver(self.arrays, engine)
+            _check_solver(self.arrays, _compiled(engine))
             tau, step, open_race, done = self.arrays["place"].tolist()
         except (KeyError, ValueError) as error:
             raise self._refused(f"its parts do not fit together ({error})") from error
         self.place = Place(tau, step, bool(open_race), bool(done))
-        _put(engine, self.arrays)
+        _put(_compiled(engine), self.arrays)
         return True
 
-    def at(self, engine: Engine, ends: Spectrum, place: Place) -> None:
+    def at(self, engine: Solver, ends: Spectrum, place: Place) -> None:
         """Write where the path stands, if it has moved since it was read."""
         if not self._begun:  # nothing is finished yet, or all of it is in the file
             self._begun, self.arrays = True, {}  # which has served
@@ -150,7 +150,7 @@ class Checkpoint:
             "library": __version__,
             "problem": self.problem,
         }
-        arrays = _taken(engine) | self.beside()
+        arrays = _taken(_compiled(engine)) | self.beside()
         arrays |= {"ends": np.array(ends), "place": np.array(place, dtype=np.float64)}
         write_archive(self.path, document, arrays, force=True)
 
@@ -195,6 +195,12 @@ class Checkpoint:
             f"{reason.rstrip('.')}. Give another file, or delete this one to start "
             "afresh.",
         )
+
+
+def _compiled(engine: Solver) -> Engine:
+    """Return the compiled solver: checkpoints hold its memory."""
+    assert isinstance(engine, Engine)
+    return engine
 
 
 def _taken(engine: Engine) -> Arrays:

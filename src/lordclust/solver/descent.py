@@ -4,15 +4,15 @@ import numpy as np
 
 from lordclust._typing import FloatArray, Graph
 from lordclust.result import SolverResult
-from lordclust.solver import kernels, paper, problem
-from lordclust.solver.engine import Callback, Engine
+from lordclust.solver import paper, problem
+from lordclust.solver.engine import Callback, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
 from lordclust.solver.projection import project_newton
 
 
 def solve_blord(
-    engine: Engine,
+    engine: Solver,
     S: Graph,
     ends: Spectrum,
     tau: float,
@@ -29,7 +29,7 @@ def solve_blord(
     return blord_result(engine, S, ends, tau)
 
 
-def blord_result(engine: Engine, S: Graph, ends: Spectrum, tau: float) -> SolverResult:
+def blord_result(engine: Solver, S: Graph, ends: Spectrum, tau: float) -> SolverResult:
     """Return where the engine stands, the objective measured anew."""
     progress = engine.progress()
     V, gamma, q = settled(engine), ends.gamma(tau), engine.omega.weight
@@ -45,7 +45,7 @@ def blord_result(engine: Engine, S: Graph, ends: Spectrum, tau: float) -> Solver
 
 
 def solve_lord(
-    engine: Engine,
+    engine: Solver,
     S: Graph,
     ends: Spectrum,
     *,
@@ -59,7 +59,7 @@ def solve_lord(
     return lord_result(engine, S)
 
 
-def lord_result(engine: Engine, S: Graph) -> SolverResult:
+def lord_result(engine: Solver, S: Graph) -> SolverResult:
     """Return where an engine for LoRD stands, the objective measured anew."""
     progress = engine.progress()
     V, q = settled(engine), engine.omega.weight
@@ -82,20 +82,20 @@ def lord_result(engine: Engine, S: Graph) -> SolverResult:
     )
 
 
-def _residual(engine: Engine, V: FloatArray, gradient: FloatArray) -> float:
+def _residual(engine: Solver, V: FloatArray, gradient: FloatArray) -> float:
     """Return ||V - P(V - c gradient / 2)|| / ||V|| at the engine's step c.
 
     A descent that converged has just measured it at this V.
     """
     if engine.converged:
         return engine.progress().residual
-    omega, step = engine.omega, float(engine.shared.memory[kernels.STEP])
+    omega, step = engine.omega, engine.step
     U = V - step * gradient / 2
     moved = project_newton(U, omega, ease=omega.ease(step))[0] - V
     return float(np.sqrt(omega.norm2(moved) / omega.norm2(V)))
 
 
-def settled(engine: Engine) -> FloatArray:
+def settled(engine: Solver) -> FloatArray:
     """Return V, feasible to rounding also when the descent was cut short."""
     V = engine.get()
     if engine.converged or not engine.omega.exact:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from lordclust.solver import kernels
 from lordclust.solver.kernels import Shared
 from lordclust.solver.lanes import LANES
 from lordclust.solver.omega import Omega
+from lordclust.solver.start import off_saddle
 
 #: Below this many rows renumbering costs more than it saves.
 RENUMBER_FROM = 5000
@@ -34,6 +35,59 @@ class Progress:
 
 
 Callback = Callable[[Progress], Any]
+
+
+class Solver(Protocol):
+    """What paths and descents ask of a solver, wherever its rows are.
+
+    ``S`` is None where no machine holds it whole.
+    """
+
+    n: int
+    k: int
+    omega: Omega
+    S: Graph
+
+    @property
+    def step(self) -> float:
+        """The step length."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last run reached its tolerance."""
+
+    @property
+    def passes(self) -> int:
+        """Passes over the rows in the last run."""
+
+    def put(self, V: FloatArray) -> None:
+        """Take V as the current iterate."""
+
+    def get(self) -> FloatArray:
+        """Return the current iterate."""
+
+    def mark(self) -> None:
+        """Remember the current iterate."""
+
+    def change(self) -> float:
+        """Return the relative change of V since the mark."""
+
+    def leave_saddle(self) -> None:
+        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+
+    def aim(self, step: float, tilt: float = 0.0) -> None:
+        """Set the step length and gamma; momentum and counters start afresh."""
+
+    def progress(self) -> Progress:
+        """Return where the ascent stands."""
+
+    def run(
+        self, tol: float, max_iter: int, callback: Callback | None = None
+    ) -> tuple[Progress, bool]:
+        """Run until the residual is at most ``tol``; return where, and if it is."""
+
+    def history(self) -> FloatArray:
+        """Return the objective of each iteration of the last run."""
 
 
 def to_tiles(M: FloatArray, n_tiles: int) -> FloatArray:
@@ -62,7 +116,7 @@ def renumbering(S: Graph) -> IntArray | None:
     return np.asarray(order, dtype=np.int64)
 
 
-def _csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
+def csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and dense form; what is not used is empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
@@ -84,6 +138,55 @@ def _writeable(x: Any) -> FloatArray:
     Read-only arrays are another type to it, and another compilation.
     """
     return np.require(x, dtype=np.float64, requirements=["C", "W"])
+
+
+def allocate(
+    parts: tuple[Any, Any, Any, Any],
+    mu: FloatArray,
+    mass: FloatArray,
+    weight: FloatArray,
+    known: IntArray,
+    *,
+    n_rows: int,
+    edges: IntArray,
+    solves: bool = True,
+    lord: bool = False,
+) -> Shared:
+    """Make every array the kernels use.
+
+    ``parts`` are those of S; masses, weights and known labels are in tiles; ``edges``
+    are the tiles that the blocks of sums begin with; ``n_rows`` counts the rows of V
+    that S is multiplied by.
+    """
+    n_tiles, k = len(mass), len(mu)
+    n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
+    memory = np.zeros(11)
+    memory[kernels.QUARTIC] = float(lord)
+    width = -(-k // kernels.PAD) * kernels.PAD
+    return Shared(
+        *parts,
+        mu=np.ascontiguousarray(mu, dtype=np.float64),
+        mass=mass,
+        weight=weight,
+        known=known,
+        # The iterate, the one before it, and room for the next.
+        V=np.zeros((3 if solves else 1, n_tiles, k, LANES)),
+        SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
+        U=np.zeros((n_tiles, k, LANES)),
+        # Row multipliers; rows without mass stay at a b that keeps them empty.
+        b=np.where(mass > 0, 0.0, 1e300),
+        # Q V by rows, twice: one is read by the product while one is written.
+        rows=np.zeros((2, n_rows, width)),
+        a=np.zeros(k),
+        # Sums by block, twice: one is read while one is written.
+        parts=np.zeros((2, len(edges) - 1, n_sums)),
+        edges=edges,
+        # Two counters, each on a cache line of its own.
+        sync=np.zeros(16, np.int64),
+        memory=memory,
+        slots=np.zeros(11, np.int64),
+        history=np.zeros(1),
+    )
 
 
 class Engine:
@@ -138,39 +241,17 @@ class Engine:
 
     def _allocate(self, S: Graph, n_tiles: int, n_blocks: int, lord: bool) -> Shared:
         """Make every array the kernels use."""
-        n, k = self.n, self.k
         solves = S is not None
-        if S is None:
-            S = sp.csr_array((n, n))
-        mass = self._tiled(self.omega.mass, n_tiles)
-        layers = 3 if solves else 1
-        n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
-        memory = np.zeros(11)
-        memory[kernels.QUARTIC] = float(lord)
-        width = -(-k // kernels.PAD) * kernels.PAD
-        return Shared(
-            *_csr_parts(S),
-            mu=np.ascontiguousarray(self.omega.mu, dtype=np.float64),
-            mass=mass,
-            weight=self._tiled(self.omega.weight, n_tiles),
-            known=self._known_tiles(n_tiles),
-            # The iterate, the one before it, and room for the next.
-            V=np.zeros((layers, n_tiles, k, LANES)),
-            SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
-            U=np.zeros((n_tiles, k, LANES)),
-            # Row multipliers; rows without mass stay at a b that keeps them empty.
-            b=np.where(mass > 0, 0.0, 1e300),
-            # Q V by rows, twice: one is read by the product while one is written.
-            rows=np.zeros((2, n, width)),
-            a=np.zeros(k),
-            # Sums by block, twice: one is read while one is written.
-            parts=np.zeros((2, n_blocks, n_sums)),
+        return allocate(
+            csr_parts(S if solves else sp.csr_array((self.n, self.n))),
+            self.omega.mu,
+            self._tiled(self.omega.mass, n_tiles),
+            self._tiled(self.omega.weight, n_tiles),
+            self._known_tiles(n_tiles),
+            n_rows=self.n,
             edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
-            # Two counters, each on a cache line of its own.
-            sync=np.zeros(16, np.int64),
-            memory=memory,
-            slots=np.zeros(11, np.int64),
-            history=np.zeros(1),
+            solves=solves,
+            lord=lord,
         )
 
     # -- projection ---------------------------------------------------------------
@@ -212,6 +293,26 @@ class Engine:
         out = np.empty_like(V)
         out[self.order] = V
         return out
+
+    def mark(self) -> None:
+        """Remember the current iterate."""
+        self._marked = self._root_weighted()
+
+    def change(self) -> float:
+        """Return the relative change of V since the mark."""
+        V = self._root_weighted()
+        return float(np.linalg.norm(V - self._marked) / np.linalg.norm(V))
+
+    def _root_weighted(self) -> FloatArray:
+        """Return V in tiles, its rows times the roots of their weights."""
+        s = self.shared
+        return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
+
+    def leave_saddle(self) -> None:
+        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        V = off_saddle(self.get(), self.omega)
+        if V is not None:
+            self.put(V)
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
         """Set the step length and gamma; momentum and counters start afresh."""
@@ -266,6 +367,11 @@ class Engine:
     def converged(self) -> bool:
         """Whether the last run reached its tolerance."""
         return bool(self.shared.slots[kernels.STATUS] == kernels.CONVERGED)
+
+    @property
+    def step(self) -> float:
+        """The step length."""
+        return float(self.shared.memory[kernels.STEP])
 
     @property
     def passes(self) -> int:

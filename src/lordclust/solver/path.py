@@ -25,10 +25,10 @@ from lordclust._validation import (
 )
 from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
-from lordclust.solver import kernels, problem
+from lordclust.solver import problem
 from lordclust.solver.checkpoint import Checkpoint, Place, fingerprint
 from lordclust.solver.descent import settled
-from lordclust.solver.engine import Engine
+from lordclust.solver.engine import Engine, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
 from lordclust.solver.start import given_start, random_start, spectral_start
@@ -48,67 +48,42 @@ SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
 
 
 def adaptive_taus(
-    engine: Engine, last: float, place: Place | None = None
+    engine: Solver, last: float, place: Place | None = None
 ) -> Iterator[tuple[float, float]]:
     """Yield a grid up to ``last``, fine where V changes much, and its steps.
 
     The engine must be solved at each tau before the next one is asked for. A grid
     that is gone on with begins at a ``place``.
     """
-    tau, step, before = min(SMALLEST_STEP, last), SMALLEST_STEP, None
+    tau, step, marked = min(SMALLEST_STEP, last), SMALLEST_STEP, False
     if place is not None:
-        tau, step, before = place.tau, place.step, _root_weighted(engine)
+        tau, step, marked = place.tau, place.step, True
+        engine.mark()
     while True:
         yield tau, step
         if tau >= last:
             return
-        V = _root_weighted(engine)
-        if before is not None:
-            change = np.linalg.norm(V - before) / np.linalg.norm(V)
+        if marked:
+            change = engine.change()
             if change < SMALL_CHANGE:
                 step = min(step * GROWTH, LARGEST_STEP)
             elif change > LARGE_CHANGE:
                 step = max(step / 2, SMALLEST_STEP)
-        before = V
+        engine.mark()
+        marked = True
         # No last step shorter than half a step.
         tau = last if last - tau < 1.5 * step else tau + step
 
 
-def _root_weighted(engine: Engine) -> FloatArray:
-    """Return V in tiles, its rows times the roots of their weights."""
-    s = engine.shared
-    return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
-
-
-def _leave_saddle(engine: Engine) -> None:
-    """Mix some of a random point into a V that has collapsed to 1 mu'/n.
-
-    Below the first split that point is the optimum, above it a saddle that a tight
-    tolerance would never leave. Where clusters have known samples, the others alone
-    can collapse. Mixtures of feasible points are feasible.
-    """
-    omega, V = engine.omega, engine.get()
-    alike = omega.open_clusters()
-    apart = np.setdiff1d(np.arange(engine.k), alike)
-    if len(alike) < 2:
-        return
-    level, mu = V.copy(), omega.mu
-    rest = (omega.mass - V[:, apart] @ mu[apart]) / (1 - (mu[apart] ** 2).sum())
-    level[:, alike] = np.outer(rest, mu[alike])
-    if omega.norm2(V - level) < 1e-12 * omega.norm2(level):
-        point = random_start(omega, np.random.default_rng(0))
-        engine.put(0.99 * level + 0.01 * point)
-
-
 def _solve(
-    engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int
+    engine: Solver, ends: Spectrum, tau: float, tol: float, max_iter: int
 ) -> int:
     """Solve at tau from the engine's V; return the iterations."""
     engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
     return engine.run(tol, max_iter)[0].n_iter
 
 
-def _race(engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int) -> int:
+def _race(engine: Solver, ends: Spectrum, tau: float, tol: float, max_iter: int) -> int:
     """Let other ways to tau compete with the path, and go on with the best.
 
     Where two branches cross, a path stays on the one it is on. Coarse steps and a
@@ -127,7 +102,7 @@ def _race(engine: Engine, ends: Spectrum, tau: float, tol: float, max_iter: int)
     return n_iter + _solve(engine, ends, tau, tol, max_iter)
 
 
-def _scouts(engine: Engine, tau: float) -> Iterator[tuple[FloatArray, list[float]]]:
+def _scouts(engine: Solver, tau: float) -> Iterator[tuple[FloatArray, list[float]]]:
     """Yield where other ways to tau begin, and their stops."""
     coarse = np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP)
     for seed in range(SCOUTS):
@@ -151,7 +126,7 @@ def _aligned(V: FloatArray, reference: FloatArray, omega: Omega) -> FloatArray:
 
 
 def walk(
-    engine: Engine,
+    engine: Solver,
     ends: Spectrum,
     last: float,
     *,
@@ -170,7 +145,8 @@ def walk(
     meeting = min(MEETING, last if taus is None else float(taus[-1]))
     # A path that begins late is the caller's own choice of branch.
     open_race = taus is None or taus[0] < SCOUT_STEP
-    open_race &= engine.n <= RACE_UP_TO
+    # The race needs S and V on this machine.
+    open_race &= engine.n <= RACE_UP_TO and engine.S is not None
     open_race = open_race if place is None else place.open_race
     enough = False
     for tau, step in grid:
@@ -178,7 +154,7 @@ def walk(
             checkpoint.at(engine, ends, Place(tau, step, open_race, False))
         if enough:
             return
-        _leave_saddle(engine)
+        engine.leave_saddle()
         n_iter = _solve(engine, ends, tau, tol, max_iter)
         if open_race and tau >= meeting:
             n_iter += _race(engine, ends, tau, tol, max_iter)
@@ -192,7 +168,7 @@ def walk(
 
 
 def _grid(
-    engine: Engine, last: float, taus: FloatArray | None, place: Place | None
+    engine: Solver, last: float, taus: FloatArray | None, place: Place | None
 ) -> Iterator[tuple[float, float]]:
     """Return the taus still to solve, with steps if they are adaptive."""
     if place is not None and place.done:
@@ -204,7 +180,7 @@ def _grid(
 
 
 def walk_lord(
-    engine: Engine,
+    engine: Solver,
     ends: Spectrum,
     *,
     tol: float,
@@ -362,7 +338,7 @@ class _Rows:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Solver,
         S: Graph,
         ends: Spectrum,
         keep: Any,

@@ -12,6 +12,10 @@ from lordclust.solver.omega import Omega
 from lordclust.solver.projection import check_mu
 from lordclust.spectral import njw_embedding
 
+#: Relative squared distance from the saddle that counts as being there, and how much
+#: of a random point leads away from it.
+AT_SADDLE, STIR = 1e-12, 0.01
+
 
 def sinkhorn_start(
     U: Any,
@@ -97,6 +101,26 @@ def scaled_start(P: FloatArray, omega: Omega) -> FloatArray:
         right = _scales_around(omega.known, P, rows, mu * mu)
     V = (omega.mass / (P @ right))[:, None] * P * (right / mu)
     return omega.with_known(V)
+
+
+def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
+    """Return V mixed with a random point if it has collapsed to 1 mu'/n, or None.
+
+    Below the first split that point is the optimum, above it a saddle that a tight
+    tolerance would never leave. Where clusters have known samples, the others alone
+    can collapse. Mixtures of feasible points are feasible.
+    """
+    alike = omega.open_clusters()
+    apart = np.setdiff1d(np.arange(len(omega.mu)), alike)
+    if len(alike) < 2:
+        return None
+    level, mu = V.copy(), omega.mu
+    rest = (omega.mass - V[:, apart] @ mu[apart]) / (1 - (mu[apart] ** 2).sum())
+    level[:, alike] = np.outer(rest, mu[alike])
+    if omega.norm2(V - level) >= AT_SADDLE * omega.norm2(level):
+        return None
+    point = random_start(omega, np.random.default_rng(0))
+    return (1 - STIR) * level + STIR * point
 
 
 def spectral_start(S: Graph, omega: Omega) -> FloatArray:

@@ -1,0 +1,235 @@
+"""B-LoRD on dask workers: bytes moved, and time against the local solver.
+
+Usage: python -m benchmarks.distributed [N] writes distributed.json and the plan in
+docs/guide/scale.md; python -m benchmarks.distributed --page writes the plan alone.
+"""
+
+import json
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.common import clock, facts, table
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "distributed.json"
+PAGE = HERE.parent / "docs" / "guide" / "scale.md"
+BEGIN, END = "<!-- plan: begin -->", "<!-- plan: end -->"
+N, D, K, TAU, BLOCKS = 40_000, 16, 10, 0.3, 8
+#: The plan: samples, features, clusters, machines, and what they are taken to have.
+PLAN = {"n": 10**8, "d": 100, "k": 10, "machines": 50}
+NETWORK, GIGA = 10e9 / 8, 1e9  # bytes a second of a 10 Gbit/s network
+
+
+# -- measuring --------------------------------------------------------------------
+
+
+def samples(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return overlapping groups in random order, and the groups."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4 * K, n)
+    centres = 2.2 * rng.standard_normal((4 * K, D))
+    return centres[y] + rng.standard_normal((n, D)), y
+
+
+def saved_blocks(S: Any, folder: Path) -> list[str]:
+    edges = np.linspace(0, S.shape[0], BLOCKS + 1).astype(int)
+    files = [str(folder / f"s-{i}.npz") for i in range(BLOCKS)]
+    for file, (x, y) in zip(files, pairwise(edges), strict=True):
+        sp.save_npz(file, S[x:y], compressed=False)
+    return files
+
+
+def local_row(S: Any, n_jobs: int) -> dict[str, Any]:
+    from lordclust import BLoRD
+
+    model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
+    seconds, _ = clock(lambda: model.fit(S))
+    return {"where": f"local, {n_jobs} threads", "seconds": seconds} | _end(model)
+
+
+def worker_row(files: list[str], n_workers: int, order: str) -> dict[str, Any]:
+    from distributed import Client, LocalCluster
+
+    from lordclust.distributed import BLoRD
+
+    options = {"processes": True, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        LocalCluster(n_workers=n_workers, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        model = BLoRD(K, tau=TAU, affinity="precomputed", client=client)
+        model.fit(files)  # compiles, or loads what is compiled
+        seconds, _ = clock(lambda: model.fit(files))
+    t = model.traffic_
+    return {
+        "where": f"{n_workers} workers, {order} order",
+        "seconds": seconds,
+        **_end(model),
+        "workers": n_workers,
+        "order": order,
+        "steps": t.steps,
+        "passes": t.passes,
+        "borrowed rows": t.borrowed,
+        "KB a step between workers": (t.between_workers - t.saves) / t.steps / 1e3,
+        "KB a step to the driver": t.to_driver / t.steps / 1e3,
+        "MB of copies": t.saves / 1e6,
+    }
+
+
+def _end(model: Any) -> dict[str, Any]:
+    return {"objective": model.objective_, "iterations at the end": model.n_iter_}
+
+
+def search_rate() -> float:
+    """Return pairs times features that one thread compares in a second."""
+    from lordclust.distributed._neighbours import Nearest
+
+    X = np.random.default_rng(0).random((4000, PLAN["d"]))
+    nearest = Nearest(X, 27, 1.0)
+    seconds, _ = clock(lambda: nearest.offer(X, 0, X.mean(axis=0), True), 2)
+    return len(X) ** 2 * X.shape[1] / seconds
+
+
+def borrowed(S: Any, machines: int) -> float:
+    """Return the rows that machines need of others, for each row of their own."""
+    n = S.shape[0]
+    edges = np.linspace(0, n, machines + 1).astype(int)
+    total = 0
+    for x, y in pairwise(edges):
+        columns = np.unique(S[x:y].indices)
+        total += int(((columns < x) | (columns >= y)).sum())
+    return total / n
+
+
+def measure(n: int) -> dict[str, Any]:
+    from lordclust.graph import KNNGraph
+
+    X, y = samples(n)
+    S = KNNGraph().build(X)
+    near = np.argsort(y, kind="stable")
+    rows = [local_row(S, 1), local_row(S, 2)]
+    graphs = {"random": S, "near": S[near][:, near].tocsr()}
+    with TemporaryDirectory() as folder:
+        for order, G in graphs.items():
+            files = saved_blocks(G, Path(folder))
+            rows += [worker_row(files, w, order) for w in (1, 2)]
+    return {
+        "facts": facts(),
+        "measured": time.strftime("%Y-%m-%d"),
+        "n": n,
+        "k": K,
+        "entries a row": S.nnz / n,
+        "borrowed a row": borrowed(graphs["near"], PLAN["machines"]),
+        "pairs x features a second": search_rate(),
+        "rows": rows,
+    }
+
+
+# -- the plan ---------------------------------------------------------------------
+
+
+def plan(results: dict[str, Any] | None) -> str:
+    """Return what many machines need, worked out from the figures of two workers."""
+    if results is None:
+        return (
+            "The figures are not measured yet: `python -m benchmarks.distributed` "
+            "measures them and writes this section."
+        )
+    rows = [row for row in results["rows"] if "workers" in row]
+    one, two = (_pick(rows, w, "near") for w in (1, 2))
+    shown = [
+        {key: _rounded(row.get(key, "")) for key in rows[0] if key not in DROPPED}
+        for row in results["rows"]
+    ]
+    parts = [
+        f"Measured on {results['measured']} with {results['n']:,} samples, "
+        f"{results['k']} clusters, {results['entries a row']:.1f} entries of S a row "
+        f"({', '.join(f'{k} {v}' for k, v in results['facts'].items())}). *Near* "
+        "order: samples of a group have near-by numbers.",
+        table(shown),
+        _needs(results, one, two),
+    ]
+    return "\n\n".join(parts)
+
+
+DROPPED = ("workers", "order", "iterations at the end")
+
+
+def _pick(rows: list[dict[str, Any]], workers: int, order: str) -> dict[str, Any]:
+    return next(r for r in rows if r["workers"] == workers and r["order"] == order)
+
+
+def _rounded(value: Any) -> Any:
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def _needs(results: dict[str, Any], one: Any, two: Any) -> str:
+    """Return the plan's table."""
+    n, k, machines = PLAN["n"], PLAN["k"], PLAN["machines"]
+    own = n / machines
+    # Edges of a row grow as log2 n does; the rest of a row's cost does not.
+    entries = results["entries a row"] * np.log2(n) / np.log2(results["n"])
+    # In near order as for this graph in as many parts; in random order every entry
+    # may refer to another row of another machine.
+    most = {
+        "near": results["borrowed a row"],
+        "random": min(entries, machines - 1),
+    }
+    graph = own * entries * 12
+    factor = own * (k * 8 * 8 + 4 * (k + 1) * 8)
+    compute = one["seconds"] / one["steps"] * own / results["n"]
+    lines = []
+    for order in ("near", "random"):
+        borrowed = most[order] * own
+        sent = borrowed * k * 8
+        step = compute + sent / NETWORK
+        lines.append(
+            {
+                "rows in": f"{order} order",
+                "S a machine, GB": f"{graph / GIGA:.2g}",
+                "V and copies, GB": f"{factor / GIGA:.2g}",
+                "borrowed rows, GB": f"{2 * borrowed * k * 8 / GIGA:.2g}",
+                "GB a step and machine": f"{sent / GIGA:.2g}",
+                "seconds a step": f"{step:.2g}",
+                "hours a fit": f"{step * two['steps'] / 3600:.2g}",
+            }
+        )
+    search = n * n * PLAN["d"] / machines / results["pairs x features a second"]
+    return (
+        f"From these, {n:.0e} samples, {k} clusters, {machines} machines of one "
+        f"thread and a network of 10 Gbit/s, in float64, for as many steps "
+        f"({two['steps']}) as here:\n\n{table(lines)}\n\n"
+        f"A pass brings {k + k * k + 4} numbers a block to the driver. To find the "
+        f"neighbours exactly takes {search / 3600:.2g} hours of one thread on each "
+        f"machine for {PLAN['d']} features: that is the larger part, and with fewer "
+        "threads than that allows, bring your own graph as blocks of S."
+    )
+
+
+def with_plan(text: str, results: dict[str, Any] | None) -> str:
+    """Return the page with its plan made anew."""
+    head, rest = text.split(BEGIN)
+    tail = rest.split(END)[1]
+    return f"{head}{BEGIN}\n\n{plan(results)}\n\n{END}{tail}"
+
+
+def read() -> dict[str, Any] | None:
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else None
+
+
+def main(args: list[str]) -> None:
+    if args != ["--page"]:
+        results = measure(int(args[0]) if args else N)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE.write_text(with_plan(PAGE.read_text(), read()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

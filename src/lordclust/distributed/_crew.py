@@ -1,0 +1,322 @@
+"""The driver's side: keepers on the workers, what they are asked, and lost workers."""
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from functools import wraps
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from distributed import wait
+from distributed.scheduler import KilledWorker
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust.distributed import _keeper as keeper
+from lordclust.distributed._keeper import Keeper
+
+#: Seconds between two looks at a worker that does not answer.
+POLL = 2.0
+#: Seconds to wait for a worker in place of a lost one.
+PATIENCE = 15.0
+#: LostError workers after which a fit gives up.
+MOST_LOSSES = 20
+
+T = TypeVar("T")
+
+
+class LostError(Exception):
+    """A worker was lost; what it kept can be restored."""
+
+
+class GoneError(Exception):
+    """Workers were lost, and no copy is left: the fit must begin anew."""
+
+
+class Source(Protocol):
+    """Where a block of rows comes from, as often as it is needed."""
+
+    def deliver(self, client: Any, to: "Member", block: int) -> Any:
+        """Have a keeper take the block; return a future of its shape."""
+
+
+class Member(NamedTuple):
+    """A keeper: its worker's address, its own name, and the actor."""
+
+    address: str
+    name: str
+    actor: Any
+
+
+class Crew:
+    """Keepers of all blocks, one a worker.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    sources : list of Source
+        The blocks, in the order of the rows.
+    graph : bool
+        Whether they are of S, not of X.
+    build : callable, optional
+        Makes blocks of S from those of X: called with the crew and the blocks.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        sources: list[Source],
+        *,
+        graph: bool,
+        build: Callable[["Crew", IntArray], None] | None = None,
+    ) -> None:
+        self.client, self.sources = client, sources
+        self.graph, self.build = graph, build
+        self.members: list[Member] = []
+        self.losses = 0
+        try:
+            self._assemble()
+        except BaseException:
+            self.close()
+            raise
+
+    def _assemble(self) -> None:
+        """Put keepers onto workers, and have them take or make all blocks of S."""
+        count = len(self.sources)
+        self._enlist(count)
+        owners = np.linspace(0, len(self.members), count, endpoint=False)
+        self.owners = owners.astype(np.int64)
+        self._meet(np.zeros(count + 1, np.int64))
+        shapes = self._deliver(np.arange(count))
+        self._check(shapes)
+        self.starts = np.concatenate([[0], np.cumsum([s[0] for s in shapes])])
+        self._meet(self.starts)
+        if self.build is not None:
+            self.build(self, np.arange(count))
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.starts[-1])
+
+    def _check(self, shapes: list[tuple[int, ...]]) -> None:
+        """Refuse blocks that do not belong together."""
+        widths = {shape[1] for shape in shapes}
+        n = sum(shape[0] for shape in shapes)
+        if len(widths) > 1:
+            raise ValueError(
+                f"All blocks must have as many columns, got {sorted(widths)}."
+            )
+        if self.graph and widths != {n}:
+            raise ValueError(
+                f"The blocks of S have {n} rows in all, so each must have {n} columns, "
+                f"got {widths.pop()}. Pass row blocks of one square S."
+            )
+
+    # -- asking -------------------------------------------------------------------
+
+    def ask(self, method: str, *args: Any) -> list[Any]:
+        """Return every keeper's answer."""
+        return self.ask_each(method, [args] * len(self.members))
+
+    def ask_each(self, method: str, lists: list[Any]) -> list[Any]:
+        """Return every keeper's answer, each asked with arguments of its own."""
+        return self._collect(
+            [(m, method, args) for m, args in zip(self.members, lists, strict=True)]
+        )
+
+    def by_block(self, method: str, *args: Any) -> list[Any]:
+        """Return answers by block, in the order of the blocks, whoever keeps them."""
+        answers: list[Any] = [None] * len(self.owners)
+        for i, answer in enumerate(self.ask(method, *args)):
+            blocks = np.flatnonzero(self.owners == i)
+            for block, part in zip(blocks, answer, strict=True):
+                answers[block] = part
+        return answers
+
+    def _collect(self, calls: list[tuple[Member, str, Any]]) -> list[Any]:
+        """Call, and wait for all: none is busy when this returns or raises."""
+        futures, answers, lost = [], [], False
+        for member, method, args in calls:
+            try:
+                futures.append(getattr(member.actor, method)(*args))
+            except RuntimeError:  # dask's word for an actor whose worker is lost
+                futures.append(None)
+        for (member, *_), future in zip(calls, futures, strict=True):
+            try:
+                answers.append(self._wait(member, future))
+            except LostError:
+                lost = True
+        if lost:
+            raise LostError
+        return answers
+
+    def _wait(self, member: Member, future: Any) -> Any:
+        """Return an answer, or find that there will be none."""
+        while future is not None:
+            try:
+                return future.result(timeout=POLL)
+            except TimeoutError:
+                if future.done() or member.address not in self._workers():
+                    raise LostError from None
+            except (OSError, CancelledError, KilledWorker):
+                raise LostError from None
+        raise LostError
+
+    def wait_there(self, calls: list[tuple[Member, Any]]) -> None:
+        """Wait for tasks whose results stay on their workers."""
+        for member, future in calls:
+            while future.status == "pending":
+                with suppress(TimeoutError):
+                    wait(future, timeout=POLL)
+                if future.status == "pending" and member.address not in self._workers():
+                    raise LostError
+            if future.status != "finished":
+                raise LostError
+
+    def _workers(self) -> list[str]:
+        """Return the addresses of the workers that are there."""
+        return sorted(self.client.nthreads())
+
+    # -- who keeps what -----------------------------------------------------------
+
+    def _enlist(self, most: int) -> None:
+        """Put keepers onto workers that have none, up to so many in all."""
+        known = {m.address for m in self.members}
+        for address in [x for x in self._workers() if x not in known]:
+            if len(self.members) >= most:
+                break
+            name = f"lordclust-keeper-{uuid.uuid4().hex}"
+            future = self.client.submit(
+                Keeper, name, self.graph, actor=True, key=name, workers=[address],
+                allow_other_workers=False, pure=False,
+            )  # fmt: skip
+            actor = self._wait(Member(address, name, None), future)
+            self.members.append(Member(address, name, actor))
+        if not self.members:
+            raise RuntimeError("The cluster has no workers: start some.")
+
+    def _meet(self, starts: IntArray) -> None:
+        """Tell all keepers who keeps what."""
+        peers = [(m.address, m.name) for m in self.members]
+        self.ask_each(
+            "meet",
+            [(i, peers, starts, self.owners) for i in range(len(self.members))],
+        )
+
+    def _deliver(self, blocks: IntArray) -> list[tuple[int, ...]]:
+        """Have keepers take blocks from their sources; return their shapes."""
+        futures = []
+        for block in blocks.tolist():
+            member = self.members[self.owners[block]]
+            future = self.sources[block].deliver(self.client, member, block)
+            futures.append((member, future))
+        return [self._wait(member, future) for member, future in futures]
+
+    def number(self, mu: FloatArray) -> None:
+        """Prepare all keepers for products and passes."""
+        self.mu = mu
+        self.lent = self.ask("number", mu)
+        self.ask("borrow")
+
+    def close(self) -> None:
+        """Have the keepers let go of everything."""
+        with suppress(LostError):
+            self.ask("close")
+        self.members = []
+
+    # -- after a loss -------------------------------------------------------------
+
+    def replace_lost(self) -> None:
+        """Give the blocks of lost workers to others; all of S is in place again.
+
+        Keepers that are still there keep their blocks. A new worker is waited for
+        some seconds: a cluster's nannies start them.
+        """
+        self.losses += 1
+        if self.losses > MOST_LOSSES:
+            raise RuntimeError(f"The fit has lost {self.losses} workers, and gives up.")
+        self._reassign(len(self.members))
+        self.ask("unnumber")
+        # A loss while a loss was mended may have left more to do than this one.
+        there = [block for answer in self.ask("stored") for block in answer]
+        lost = np.setdiff1d(np.arange(len(self.owners)), there)
+        if self.build is None:
+            self._deliver(lost)
+        else:
+            self._deliver(np.arange(len(self.owners)))
+            self.build(self, lost)
+        self.number(self.mu)
+
+    def _reassign(self, wanted: int) -> None:
+        """Forget lost keepers, find others, and give them the blocks of the lost."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            there = set(self._workers())
+            gone = any(m.address not in there for m in self.members)
+            if gone and len(there) >= wanted:
+                break
+            time.sleep(0.2)
+        there = set(self._workers())
+        names = [self.members[i].name for i in self.owners]
+        self.members = [m for m in self.members if m.address in there]
+        self._enlist(wanted)
+        place = {m.name: i for i, m in enumerate(self.members)}
+        owners = np.array([place.get(name, -1) for name in names])
+        for block in np.flatnonzero(owners < 0):
+            loads = np.bincount(owners[owners >= 0], minlength=len(self.members))
+            owners[block] = int(loads.argmin())
+        self.owners = owners
+        self._meet(self.starts)
+
+
+def again(method: Callable[..., T]) -> Callable[..., T]:
+    """Make a method of the rows begin again, from the last save, after a loss."""
+
+    @wraps(method)
+    def safe(self: Any, *args: Any) -> T:
+        while True:
+            try:
+                return method(self, *args)
+            except LostError:
+                self.recover()
+
+    return safe
+
+
+class InMemory:
+    """A block that the driver holds."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+    def deliver(self, client: Any, to: Member, block: int) -> Any:
+        """Send the block."""
+        return to.actor.take(block, self.content)
+
+
+class OnDisk:
+    """A block in a file that the workers see."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def deliver(self, client: Any, to: Member, block: int) -> Any:
+        """Have the worker read the file."""
+        return to.actor.read(block, self.path)
+
+
+class Computed:
+    """A chunk of a dask array, made on the workers."""
+
+    def __init__(self, future: Any) -> None:
+        self.future = future
+
+    def deliver(self, client: Any, to: Member, block: int) -> Any:
+        """Have dask bring the chunk to the worker."""
+        return client.submit(
+            keeper.bring, self.future, to.name, block,
+            workers=[to.address], allow_other_workers=False, pure=False,
+        )  # fmt: skip

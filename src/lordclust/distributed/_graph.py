@@ -1,0 +1,92 @@
+"""The graph of nearest neighbours of samples that no machine holds."""
+
+import numpy as np
+
+from lordclust._typing import IntArray
+from lordclust._validation import check_count
+from lordclust.distributed._crew import Crew
+from lordclust.graph import KNNGraph
+from lordclust.graph.kernel import SCALE_FLOOR, unit_scale
+
+
+class GraphBuilder:
+    """Makes the blocks of S from those of X, as ``KNNGraph.build`` does.
+
+    A worker holds its blocks of X and, one at a time, those of others. S_ij goes to
+    the blocks of i and of j. Nothing else of the size of n travels.
+
+    Parameters
+    ----------
+    graph : KNNGraph
+        The settings; the metric must be Euclidean.
+    """
+
+    def __init__(self, graph: KNNGraph) -> None:
+        if graph.metric != "euclidean":
+            raise ValueError(
+                f"Distributed graphs are Euclidean, got metric={graph.metric!r}. Pass "
+                'row blocks of a similarity with affinity="precomputed".'
+            )
+        self.graph = graph
+        self.floor: float | None = None
+        self.measured = False
+
+    def __call__(self, crew: Crew, blocks: IntArray) -> None:
+        """Make the given blocks of S; the others, if any, are there."""
+        parts = crew.by_block("extent")
+        low = np.min([part.low for part in parts], axis=0)
+        high = np.max([part.high for part in parts], axis=0)
+        if np.array_equal(low, high):
+            raise ValueError(
+                f"X must hold at least two different samples, but all {crew.n} rows "
+                "are equal."
+            )
+        unit = unit_scale(np.array([max(part.size for part in parts)]))
+        mean = unit * (np.sum([part.total for part in parts], axis=0) / crew.n)
+        q = self.graph._n_others(crew.n)
+        nth = check_count(self.graph.scale_neighbor, "scale_neighbor")
+        nth = min(nth, crew.n - 1)
+        crew.ask("find", blocks, max(q, nth), unit, mean)
+        crew.ask("drop_features")
+        crew.ask("widths", nth)
+        if not self.measured:
+            self.floor, self.measured = self._floor(crew), True
+        crew.ask("floor_widths", blocks, self.floor)
+        crew.ask("weigh", q)
+        crew.ask("gather_edges", blocks)
+        crew.ask("join_edges", float(self.graph.include_self))
+
+    def _floor(self, crew: Crew) -> float | None:
+        """Return the least width allowed; None where there are copies only."""
+        for which in ("widths", "distances"):
+            median = _median(crew, which)
+            if median is not None:
+                return SCALE_FLOOR * median
+        return None
+
+
+def _median(crew: Crew, which: str) -> float | None:
+    """Return the median of the positive widths or distances, None if there is none."""
+    count = _ranks(crew, which, -1)[0]
+    if count == 0:
+        return None
+    low, high = (_ordered(crew, which, r) for r in ((count - 1) // 2, count // 2))
+    return float(np.mean([low, high]))
+
+
+def _ordered(crew: Crew, which: str, rank: int) -> float:
+    """Return the number of a rank, found by counting: one bit of it a round."""
+    low, high = 0, int(np.float64(np.inf).view(np.int64))
+    while low < high:
+        middle = (low + high) // 2
+        if _ranks(crew, which, middle)[1] > rank:
+            high = middle
+        else:
+            low = middle + 1
+    return float(np.int64(low).view(np.float64))
+
+
+def _ranks(crew: Crew, which: str, limit: int) -> tuple[int, int]:
+    """Return how many numbers there are, and how many of them up to the limit."""
+    counts = np.sum(crew.ask("ranks", which, limit), axis=0)
+    return int(counts[0]), int(counts[1])

@@ -1,0 +1,193 @@
+"""The graph of nearest neighbours by blocks of rows: each block against all others."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust.graph.kernel import self_tuning_weights
+from lordclust.graph.knn import SPARE, nearest_of
+
+#: Numbers of a tile of distances, and of differences, that are made at once.
+TILE = 1 << 22
+
+
+class Extent(NamedTuple):
+    """What the driver needs to know of a block of X."""
+
+    n: int
+    size: float
+    total: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def read_block(path: str) -> Any:
+    """Return what is in a .npy file, or a sparse matrix from a .npz file."""
+    try:
+        return sp.load_npz(path) if str(path).endswith(".npz") else np.load(path)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"A worker cannot read block file {path!r}: {error}. Save rows of X by "
+            "numpy.save, rows of S by scipy.sparse.save_npz, where all workers see "
+            "them."
+        ) from None
+
+
+def check_block(block: int, content: Any, graph: bool) -> Any:
+    """Return a block of S as CSR with sorted columns, or of X as an array."""
+    name = f"Block {block} of {'S' if graph else 'X'}"
+    if graph:
+        content = sp.csr_array(content).astype(np.float64)
+        content.sum_duplicates()
+        values = content.data
+    else:
+        if sp.issparse(content) or np.asarray(content).dtype.kind not in "biuf":
+            raise ValueError(f"{name} must be a dense array of numbers.")
+        content = values = np.asarray(content)
+    if content.ndim != 2 or content.shape[0] == 0:
+        raise ValueError(f"{name} must have rows and columns, got {content.shape}.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError(f"{name} must be finite, got NaN or infinity.")
+    return content
+
+
+def extent(X: FloatArray) -> Extent:
+    """Return the size, sums and range of a block of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> extent(np.array([[1.0], [-3.0]])).size
+    3.0
+    """
+    total = X.sum(axis=0, dtype=np.float64)
+    size = float(max(X.max(initial=0), -float(X.min(initial=0))))
+    return Extent(len(X), size, total, X.min(axis=0), X.max(axis=0))
+
+
+class Nearest:
+    """The nearest others of the rows of a block, among the blocks offered so far.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+        The rows.
+    count : int
+        Neighbours a row.
+    unit : float
+        A power of two that brings X to unit size.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (m, count)
+        Nearest first, equal distances in the order of X.
+    distance : ndarray of shape (m, count)
+        Times unit.
+    """
+
+    def __init__(self, X: FloatArray, count: int, unit: float) -> None:
+        self.X, self.unit, self.count = X.astype(np.float64) * unit, unit, count
+        self.index = np.full((len(X), count), np.iinfo(np.int64).max)
+        self.distance = np.full((len(X), count), np.inf)
+
+    def offer(self, X: FloatArray, first: int, mean: FloatArray, same: bool) -> None:
+        """Look among the rows of a block, the first of them that of this number."""
+        Y = X.astype(np.float64) * self.unit
+        B = Y - mean  # a far origin would cost digits
+        norms = np.einsum("ij,ij->i", B, B)
+        step = max(1, TILE // max(len(Y), (self.count + SPARE) * Y.shape[1]))
+        for start in range(0, len(self.X), step):
+            rows = slice(start, start + step)
+            A = self.X[rows] - mean
+            own = np.einsum("ij,ij->i", A, A)[:, None]
+            D = own + norms - 2 * (A @ B.T)
+            if same:
+                at = np.arange(len(A))
+                D[at, start + at] = np.inf
+            self._merge(rows, D, 1e-13 * (own + norms.max()), Y, first)
+
+    def _merge(
+        self, rows: slice, D: FloatArray, error: FloatArray, Y: FloatArray, first: int
+    ) -> None:
+        """Measure the nearest by D again, by differences, and keep the best."""
+        take = min(self.count + SPARE, D.shape[1])
+        chosen = np.argpartition(D, take - 1, axis=1)[:, :take]
+        found, d = self._best(rows, chosen, self._measure(rows, chosen, D, Y), first)
+        # Crowds of copies: more than were taken may be as near as the last that stays.
+        reach = d[:, -1:] ** 2 + error
+        crowds = np.flatnonzero((reach >= D).sum(axis=1) > take)
+        for r in crowds if take < D.shape[1] else ():
+            near = np.flatnonzero(D[r] <= reach[r])[None]
+            one = slice(rows.start + r, rows.start + r + 1)
+            gaps = self._measure(one, near, D[r : r + 1], Y)
+            found[r], d[r] = (x[0] for x in self._best(one, near, gaps, first))
+        self.index[rows], self.distance[rows] = found, d
+
+    def _measure(
+        self, rows: slice, chosen: IntArray, D: FloatArray, Y: FloatArray
+    ) -> FloatArray:
+        """Return distances by differences: exact zeros for copies."""
+        gap = self.X[rows][:, None, :] - Y[chosen]
+        d = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
+        d[np.isinf(np.take_along_axis(D, chosen, 1))] = np.inf  # the row itself
+        return np.asarray(d)
+
+    def _best(
+        self, rows: slice, chosen: IntArray, d: FloatArray, first: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the nearest of those known and those chosen."""
+        index = np.concatenate([self.index[rows], chosen + first], axis=1)
+        return nearest_of(
+            index, np.concatenate([self.distance[rows], d], axis=1), self.count
+        )
+
+
+def weighted(
+    columns: IntArray,
+    d: FloatArray,
+    own: FloatArray,
+    others: tuple[IntArray, FloatArray],
+    n: int,
+) -> Graph:
+    """Return the directed edges of a block, with self-tuning weights."""
+    ids, widths = others
+    sigma = widths[np.searchsorted(ids, columns)]
+    weights = self_tuning_weights(d, own[:, None], sigma)
+    m, q = columns.shape
+    parts = (weights.ravel(), columns.ravel(), np.arange(0, m * q + 1, q))
+    return sp.csr_array(parts, shape=(m, n))
+
+
+def edges_into(W: Graph, first: int, low: int, high: int) -> tuple[Any, Any, Any]:
+    """Return the edges into rows low..high, turned round; ``first`` is W's first row.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> row, column, weight = edges_into(sp.csr_array([[0.0, 2.0]]), 5, 1, 2)
+    >>> int(row[0]), int(column[0]), float(weight[0])
+    (0, 5, 2.0)
+    """
+    inside = (W.indices >= low) & (W.indices < high)
+    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))[inside]
+    return W.indices[inside] - low, rows + first, W.data[inside]
+
+
+def joined(W: Graph, edges: list[Any], first: int, diagonal: float) -> Graph:
+    """Return the rows of max(W, W'), W' given by edges, without stored zeros."""
+    own = W.tocoo()
+    lists = [(own.row, own.col, own.data), *edges]
+    if diagonal:
+        at = np.arange(W.shape[0])
+        lists.append((at, at + first, np.full(len(at), diagonal)))
+    row, col, data = (np.concatenate(x) for x in zip(*lists, strict=True))
+    order = np.lexsort((col, row))
+    row, col, data = row[order], col[order], data[order]
+    new = np.ones(len(row), dtype=bool)
+    new[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
+    data = np.maximum.reduceat(data, np.flatnonzero(new))
+    kept = data > 0
+    parts = (data[kept], (row[new][kept], col[new][kept]))
+    return sp.csr_array(sp.coo_array(parts, shape=W.shape))

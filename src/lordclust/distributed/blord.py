@@ -1,0 +1,320 @@
+"""B-LoRD for samples, or similarities, in blocks of rows on many machines."""
+
+import os
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from lordclust._typing import FloatArray
+from lordclust._validation import (
+    check_count,
+    check_n_clusters,
+    check_positive,
+    check_proportions,
+    check_tau,
+    split_proportions,
+    unknown_name,
+)
+from lordclust.distributed._crew import (
+    Computed,
+    Crew,
+    GoneError,
+    InMemory,
+    LostError,
+    OnDisk,
+)
+from lordclust.distributed._graph import GraphBuilder
+from lordclust.distributed._rows import WorkerAscent, WorkerRows
+from lordclust.distributed._spectrum import check_symmetric, spectrum
+from lordclust.graph import KNNGraph
+from lordclust.rounding import order_by_size
+from lordclust.solver.omega import Omega
+from lordclust.solver.path import walk
+from lordclust.solver.problem import Spectrum
+
+#: How often a fit begins anew when losses left nothing to go on from.
+TRIES = 3
+
+
+class BLoRD(BaseEstimator):
+    """Block-diagonal low-rank doubly stochastic clustering, on many machines.
+
+    Solves the problem of :class:`lordclust.BLoRD`,
+
+        max Tr(V'SV) + gamma ||V||_F^2   over   V >= 0,  V'1 = mu,  V mu = 1/n
+
+    for X or S in blocks of rows on the workers of a dask cluster. S and V stay there:
+    a Newton step of the projection brings k + k^2 numbers to the driver, and workers
+    send each other only the rows of V that their rows of S refer to. The iterations
+    are those of one machine, and so are the results, to rounding. A worker may be
+    lost: its blocks are read (or built) again by others, and the fit goes on from the
+    last tau with the same result.
+
+    Up to 20,000 samples the local solver also lets coarse paths from other starts
+    compete at tau = 0.4. They need S on one machine, and are left out here.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    tau : float or "n", default=1.0
+        From soft (0) to hard (1), or the rule min(2 n^-0.24, 1).
+    proportions : array-like of shape (n_clusters,) or (prior, strength), optional
+        Shares of the clusters, as in :class:`lordclust.BLoRD`.
+    affinity : {"knn", "precomputed"} or KNNGraph, default="knn"
+        The graph of nearest neighbours of X, found block against block, with the
+        edges of ``KNNGraph().build(X)``; or X is S itself.
+    n_init : int or "auto", default="auto"
+        Paths; the best objective is kept. "auto": 1, or 5 if shares are given that
+        differ.
+    max_iter : int, default=4000
+        Limit of iterations of each tau on the path.
+    tol : float, default=1e-4
+        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+    random_state : int, RandomState or None, default=None
+        For the starts. Without it the result is the same every time.
+    client : distributed.Client, optional
+        Of the cluster; by default the current one.
+
+    Attributes
+    ----------
+    labels_ : dask array of int, shape (n,)
+        The most probable cluster of each sample, by blocks on the workers.
+    membership_ : dask array of shape (n, k)
+        P(y_i = j | x_i), by blocks on the workers.
+    proportions_, sizes_ : ndarray of shape (k,)
+        The shares, and how many samples have each label.
+    objective_, residual_, n_iter_, converged_, history_
+        Where the kept path ended, and the objective at each iteration of its end.
+    tau_, gamma_, eigenvalues_
+        The tau used, its gamma, and the ends of the spectrum of S.
+    blocks_ : ndarray of int, shape (n_blocks,)
+        How many entries of S each block has.
+    losses_ : int
+        How many times workers were lost.
+    traffic_ : Traffic
+        Steps, passes and bytes moved, between workers and to the driver.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> model = BLoRD(10, tau=0.5)
+    >>> model.fit(["x-0.npy", "x-1.npy"]).gather().labels_  # doctest: +SKIP
+    array([3, 1, 1, ..., 0, 2, 2])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        tau: Any = 1.0,
+        proportions: Any = None,
+        affinity: Any = "knn",
+        n_init: Any = "auto",
+        max_iter: int = 4000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        client: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.tau = tau
+        self.proportions = proportions
+        self.affinity = affinity
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.client = client
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : dask array, list of paths, or list of arrays
+            Blocks of rows of the samples, or of S with ``affinity="precomputed"``:
+            the chunks of a dask array, ``.npy`` files (``.npz`` by
+            ``scipy.sparse.save_npz`` for S) that all workers see, or arrays and
+            sparse matrices in memory.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_parameters()
+        client = find_client(self.client)
+        sources = find_sources(X, client)
+        for _ in range(TRIES):
+            try:
+                return self._fit(client, sources)
+            except (GoneError, LostError):
+                continue
+        raise RuntimeError(
+            f"Workers were lost in each of {TRIES} tries, with no copy to go on from."
+        )
+
+    def _check_parameters(self) -> None:
+        """Refuse what no fit can use."""
+        if isinstance(self.tau, str):
+            if self.tau != "n":
+                raise unknown_name("tau rule", self.tau, ["n"])
+        else:
+            check_tau(self.tau)
+        if not isinstance(self.affinity, KNNGraph) and self.affinity not in (
+            "knn",
+            "precomputed",
+        ):
+            raise unknown_name("affinity", self.affinity, ["knn", "precomputed"])
+        if self.n_init != "auto":
+            check_count(self.n_init, "n_init")
+        check_count(self.max_iter, "max_iter")
+        check_positive(self.tol, "tol")
+
+    def _fit(self, client: Any, sources: list[Any]) -> Self:
+        """Solve with a crew of keepers, and leave the answers on the workers."""
+        graph = isinstance(self.affinity, str) and self.affinity == "precomputed"
+        build = None
+        if not graph:
+            knn = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
+            build = GraphBuilder(knn)
+        crew = Crew(client, sources, graph=graph, build=build)
+        try:
+            k = check_n_clusters(self.n_clusters, crew.n)
+            prior, strength = split_proportions(self.proportions)
+            shares = check_proportions(prior, k)
+            crew.number(np.sqrt(shares))
+            if graph:
+                check_symmetric(crew)
+            ends = spectrum(crew)
+            omega = _set_of(np.sqrt(shares), crew.n, strength).beside(ends.width)
+            engine = WorkerAscent(WorkerRows(crew, omega.mu), omega)
+            crew.ask("spent")  # by the graph and the spectrum: not counted
+            self._solve(engine, ends)
+            self._keep_answers(engine, shares)
+            return self
+        finally:
+            crew.close()
+
+    def _solve(self, engine: WorkerAscent, ends: Spectrum) -> None:
+        """Follow the paths, and end where the best of them ended."""
+        n = engine.n
+        self.tau_ = min(2 * n**-0.24, 1.0) if self.tau == "n" else float(self.tau)
+        self.gamma_, self.eigenvalues_ = ends.gamma(self.tau_), tuple(ends)
+        best = -np.inf
+        for seed in self._seeds(engine.omega):
+            engine.put_random(int(seed))
+            limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+            for _ in walk(engine, ends, self.tau_, **limits):
+                pass
+            objective = engine.finish()
+            if objective <= best:
+                continue
+            best, engine.rows.best = objective, engine.rows.stamp
+            progress = engine.progress()
+            self.objective_, self.residual_ = objective, progress.residual
+            self.n_iter_ = max(1, progress.n_iter)
+            self.converged_, self.history_ = engine.converged, engine.history()
+        if engine.rows.best != engine.rows.stamp:
+            engine.rows.go_to_best()
+
+    def _seeds(self, omega: Omega) -> Any:
+        """Return the seeds of the local solver's paths."""
+        count = self.n_init
+        if isinstance(count, str):
+            count = 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        return rng.randint(np.iinfo(np.int32).max, size=count)
+
+    def _keep_answers(self, engine: WorkerAscent, shares: FloatArray) -> None:
+        """Set the fitted attributes, clusters in canonical order."""
+        crew, rows, mu = engine.rows.crew, engine.rows, engine.omega.mu
+        if not engine.omega.exact:
+            shares = mu * rows.columns()
+        sizes, firsts = rows.sizes()
+        order = order_by_size(sizes, firsts, mu)
+        P, y = rows.memberships(order)
+        m, k = np.diff(crew.starts).tolist(), len(mu)
+        self.membership_ = _joined(P, [(x, k) for x in m], np.float64)
+        self.labels_ = _joined(y, [(x,) for x in m], np.int64)
+        self.sizes_, self.proportions_ = sizes[order], shares[order]
+        counts = {b: c for one in crew.ask("stored") for b, c in one.items()}
+        self.blocks_ = np.array([counts[b] for b in range(len(counts))])
+        self.losses_, self.traffic_ = crew.losses, rows.traffic()
+        if not self.converged_:
+            warnings.warn(
+                f"BLoRD stopped at max_iter={self.max_iter}, residual "
+                f"{self.residual_:.1e} > tol={self.tol:.1e}. Raise max_iter or loosen "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def gather(self) -> Self:
+        """Bring ``labels_`` and ``membership_`` here, as NumPy's arrays.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self, "labels_")
+        client = find_client(self.client)
+        for name in ("labels_", "membership_"):
+            value = getattr(self, name)
+            if not isinstance(value, np.ndarray):
+                setattr(self, name, client.compute(value).result())
+        return self
+
+
+def _set_of(mu: FloatArray, n: int, strength: float) -> Omega:
+    """Return the set for n samples, without arrays of n numbers."""
+    mass, weight = np.broadcast_to(1 / n, n), np.broadcast_to(1.0, n)
+    return Omega(mu, mass, weight, strength=strength)
+
+
+def _joined(parts: list[Any], shapes: list[tuple[int, ...]], dtype: Any) -> Any:
+    """Return futures of blocks of rows as one dask array."""
+    import dask.array as da
+    from dask import delayed
+
+    blocks = zip(parts, shapes, strict=True)
+    return da.concatenate(
+        [da.from_delayed(delayed(part), shape, dtype) for part, shape in blocks]
+    )
+
+
+def find_client(client: Any) -> Any:
+    """Return the client given, or the current one."""
+    import distributed
+
+    if client is not None:
+        return client
+    try:
+        return distributed.get_client()
+    except ValueError:
+        raise ValueError(
+            "There is no dask client: pass client=distributed.Client(...) with the "
+            "address of a scheduler."
+        ) from None
+
+
+def find_sources(X: Any, client: Any) -> list[Any]:
+    """Return where the blocks of rows come from."""
+    if hasattr(X, "to_delayed") and hasattr(X, "rechunk"):
+        chunks = X.rechunk({1: -1}).to_delayed().ravel()
+        return [Computed(future) for future in client.compute(list(chunks))]
+    if not isinstance(X, list | tuple) or not X or isinstance(X[0], list | tuple):
+        raise ValueError(
+            f"X must come in blocks of rows, got {type(X).__name__}: pass a dask "
+            "array, a list of files, or a list of arrays. For one array in memory use "
+            "lordclust.BLoRD."
+        )
+    if all(isinstance(part, str | os.PathLike) for part in X):
+        return [OnDisk(os.fspath(part)) for part in X]
+    return [InMemory(part) for part in X]

@@ -1,0 +1,27 @@
+"""A real cluster of two processes, shared by the tests of this folder."""
+
+import pytest
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed")
+
+
+def two_processes():
+    return distributed.LocalCluster(
+        processes=True,
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+    )
+
+
+@pytest.fixture(scope="session")
+def client():
+    with two_processes() as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def doomed():
+    """The client of a cluster of its own, whose workers may be killed."""
+    with two_processes() as cluster, distributed.Client(cluster) as client:
+        yield client
