@@ -1,8 +1,20 @@
 """A real cluster of two processes, shared by the tests of this folder."""
 
+import os
+
 import pytest
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
+
+
+def pytest_collection_modifyitems(items):
+    """Leave the cluster alone unless it is asked for: it takes minutes to itself."""
+    if "LORDCLUST_CLUSTER" in os.environ:
+        return
+    reason = "set LORDCLUST_CLUSTER=1 to start clusters of processes"
+    for item in items:
+        if "distributed" in str(item.path):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def two_processes():
@@ -10,7 +22,7 @@ def two_processes():
         processes=True,
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
     )
 
 

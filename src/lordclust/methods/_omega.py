@@ -274,7 +274,7 @@ class DoublyStochasticClusterer(
 
     def _check_X(self, X: Any, *, reset: bool = True) -> Any:
         X = super()._check_X(from_tensor(X), reset=reset)
-        if reset:
+        if reset and self.device is not None:
             self._single = X.dtype == np.float32
         return X
 
