@@ -14,6 +14,7 @@ from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust._validation import (
     check_choice,
     check_count,
+    check_dtype,
     check_known_labels,
     check_n_clusters,
     check_positive,
@@ -33,6 +34,9 @@ from lordclust.rounding import (
     canonical_order,
     labels_from,
     membership_from,
+    reordered,
+    row_entropy,
+    top_entries,
 )
 from lordclust.solver.checkpoint import (
     Checkpoint,
@@ -78,6 +82,8 @@ class DoublyStochasticClusterer(
     algorithm: str
     random_state: Any
     n_jobs: int | None
+    proba_top: int | None
+    dtype: Any
 
     def fit(
         self,
@@ -156,6 +162,8 @@ class DoublyStochasticClusterer(
         """Build the graph and solve; callbacks hear of each part."""
         callbacks.begin(self)
         S = self._read(X)
+        if check_dtype(self.dtype) == np.float32:
+            S = S.astype(np.float32, copy=False)
         callbacks.step(self, "graph")
         found = self._solve(X, S, wish)
         callbacks.end(self)
@@ -194,6 +202,9 @@ class DoublyStochasticClusterer(
             check_count(self.n_init, "n_init")
         check_count(self.max_iter, "max_iter")
         check_positive(self.tol, "tol")
+        if self.proba_top is not None:
+            check_count(self.proba_top, "proba_top")
+        check_dtype(self.dtype)
 
     def _check_rounding(self) -> None:
         """Refuse an unknown rounding, and sizes that something else contradicts."""
@@ -283,7 +294,8 @@ class DoublyStochasticClusterer(
         """Return the checkpoint of each start, or None for each."""
         if checkpoint is None:
             return [None] * len(starts)
-        same = type(self).__name__, S, omega, float(self.tol), self.max_iter, *more
+        limits = float(self.tol), self.max_iter, str(np.dtype(self.dtype))
+        same = type(self).__name__, S, omega, *limits, *more
         return [
             Checkpoint(place, fingerprint(V, *same))
             for place, V in zip(places(checkpoint, len(starts)), starts, strict=True)
@@ -325,9 +337,8 @@ class DoublyStochasticClusterer(
         if not omega.exact:
             shares = omega.weight @ P / len(P)
         order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
-        self.V_ = np.ascontiguousarray(omega.weighted(result.V)[:, order])
         self._norm2 = omega.norm2(result.V)
-        self.membership_ = np.ascontiguousarray(P[:, order])
+        self._keep_memberships(result.V, P, order, omega)
         self.proportions_ = shares[order]
         self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
         self.objective_ = result.objective
@@ -338,15 +349,40 @@ class DoublyStochasticClusterer(
         self.affinity_matrix_ = S
         self._weight = omega.weight
         self._extension = None if self._is_precomputed() else self._make_extension(X)
+        self._warn_if_unfinished(result)
+        return self
+
+    def _keep_memberships(
+        self, V: FloatArray, P: FloatArray, order: IntArray, omega: Omega
+    ) -> None:
+        """Set ``membership_`` and ``V_``: all of them, or the largest of each row."""
+        self.__dict__.pop("_nats", None)
+        if self.proba_top is None:
+            # In place: with the two of them, nothing else of n x k is needed.
+            self.V_ = reordered(np.ascontiguousarray(V), order, omega.weight)
+            self.membership_ = reordered(P, order)
+            return
+        self._nats = row_entropy(P)
+        self.membership_ = top_entries(P, self.proba_top)
+        M = self.membership_
+        i, j = np.repeat(np.arange(len(P)), np.diff(M.indptr)), M.indices
+        V_ = M.copy()
+        # As much larger than in V as the membership is than in P.
+        V_.data[:] = omega.weight[i] * V[i, j] * (M.data / P[i, j])
+        self.membership_, self.V_ = M[:, order], V_[:, order]
+        self.membership_.sort_indices()
+        self.V_.sort_indices()
+
+    def _warn_if_unfinished(self, result: SolverResult) -> None:
+        """Warn if a descent ended before its tolerance."""
         if not result.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
                 f"{result.residual:.1e} > tol={self.tol:.1e}. Raise max_iter or "
                 "loosen tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return self
 
 
 def numbered(

@@ -93,6 +93,15 @@ class LoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    proba_top : int, optional
+        Keep only the m most probable clusters of each sample, for many clusters:
+        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
+        Rows still sum to 1, as what is kept is scaled up; column means are only near
+        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
+        from all clusters, before.
+    dtype : {"float64", "float32"}, default="float64"
+        What S, V and all else of n x k numbers is kept in. "float32" halves the
+        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
 
     Attributes
     ----------
@@ -100,7 +109,7 @@ class LoRD(DoublyStochasticClusterer):
         The most probable cluster of each sample, 0 to k-1, or nearly so where exact
         sizes ask for it. Clusters of equal share are numbered by falling size, then
         by their first sample; clusters with known samples keep their number.
-    membership_ : ndarray of shape (n, k)
+    membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
@@ -110,7 +119,7 @@ class LoRD(DoublyStochasticClusterer):
         exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
-    V_ : ndarray of shape (n, k)
+    V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
         Where the kept descent ended, and its objective at each iteration, the price
@@ -152,6 +161,8 @@ class LoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        proba_top: int | None = None,
+        dtype: Any = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -165,6 +176,8 @@ class LoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.proba_top = proba_top
+        self.dtype = dtype
 
     def _descend(
         self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
@@ -181,13 +194,17 @@ class LoRD(DoublyStochasticClusterer):
             return descent.paper_lord(scaled, V, ends, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = Engine(
+                scaled, omega, lord=True, n_threads=threads, dtype=self.dtype
+            )
             engine.put(V)
             return descent.solve_lord(engine, scaled, ends, **limits)
 
         def path(start: Any, threads: int) -> SolverResult:
             V, saved = start
-            engine = Engine(scaled, omega, lord=True, n_threads=threads)
+            engine = Engine(
+                scaled, omega, lord=True, n_threads=threads, dtype=self.dtype
+            )
             if saved is None or not saved.resume(engine):
                 engine.put(V)
             walk_lord(engine, ends, **limits, checkpoint=saved)
@@ -269,6 +286,15 @@ class BLoRD(DoublyStochasticClusterer):
         For the starts. A path without it is the same every time.
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
+    proba_top : int, optional
+        Keep only the m most probable clusters of each sample, for many clusters:
+        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
+        Rows still sum to 1, as what is kept is scaled up; column means are only near
+        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
+        from all clusters, before.
+    dtype : {"float64", "float32"}, default="float64"
+        What S, V and all else of n x k numbers is kept in. "float32" halves the
+        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
 
     Attributes
     ----------
@@ -276,7 +302,7 @@ class BLoRD(DoublyStochasticClusterer):
         The most probable cluster of each sample, 0 to k-1, or nearly so where exact
         sizes ask for it. Clusters of equal share are numbered by falling size, then
         by their first sample; clusters with known samples keep their number.
-    membership_ : ndarray of shape (n, k)
+    membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
@@ -286,7 +312,7 @@ class BLoRD(DoublyStochasticClusterer):
         exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
-    V_ : ndarray of shape (n, k)
+    V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
         Where the kept descent ended, and its objective at each iteration, the price
@@ -341,6 +367,8 @@ class BLoRD(DoublyStochasticClusterer):
         algorithm: str = "fast",
         random_state: Any = None,
         n_jobs: int | None = None,
+        proba_top: int | None = None,
+        dtype: Any = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -355,6 +383,8 @@ class BLoRD(DoublyStochasticClusterer):
         self.algorithm = algorithm
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.proba_top = proba_top
+        self.dtype = dtype
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -432,13 +462,13 @@ class BLoRD(DoublyStochasticClusterer):
             return descent.paper_blord(S, V, ends, tau, omega, **limits)
 
         def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = Engine(S, omega, n_threads=threads)
+            engine = Engine(S, omega, n_threads=threads, dtype=self.dtype)
             engine.put(V)
             return descent.solve_blord(engine, S, ends, tau, **limits)
 
         def path(start: Any, threads: int) -> SolverResult:
             V, saved = start
-            engine = Engine(S, omega, n_threads=threads)
+            engine = Engine(S, omega, n_threads=threads, dtype=self.dtype)
             if saved is None or not saved.resume(engine):
                 engine.put(V)
             before = 0.0

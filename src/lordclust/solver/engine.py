@@ -20,6 +20,8 @@ from lordclust.solver.omega import Omega
 RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves.
 THREADS_FROM = 2000
+#: Memory for sums by block: for LoRD with many clusters it bounds their number.
+SUMS_BYTES = 256 * 2**20
 #: How long a compiled call may run before Python gets a turn (Ctrl-C, callbacks).
 PATIENCE = 0.2
 
@@ -62,28 +64,28 @@ def renumbering(S: Graph) -> IntArray | None:
     return np.asarray(order, dtype=np.int64)
 
 
-def _csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
+def _csr_parts(S: Graph, dtype: Any) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and dense form; what is not used is empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
-        return np.zeros(0, np.int64), empty, np.zeros(0), _writeable(S)
+        return np.zeros(0, np.int64), empty, np.zeros(0, dtype), _writeable(S, dtype)
     S = sp.csr_array(S)
     small = S.nnz < np.iinfo(np.int32).max
     index = np.int32 if small else np.int64
     return (
         S.indptr.astype(np.int64),
         np.require(S.indices, dtype=index, requirements=["C", "W"]),
-        _writeable(S.data),
-        np.zeros((0, 0)),
+        _writeable(S.data, dtype),
+        np.zeros((0, 0), dtype),
     )
 
 
-def _writeable(x: Any) -> FloatArray:
-    """Return doubles that numba takes for the usual kind, copied only if they are not.
+def _writeable(x: Any, dtype: Any) -> FloatArray:
+    """Return numbers that numba takes for the usual kind, copied only if they are not.
 
     Read-only arrays are another type to it, and another compilation.
     """
-    return np.require(x, dtype=np.float64, requirements=["C", "W"])
+    return np.require(x, dtype=dtype, requirements=["C", "W"])
 
 
 class Engine:
@@ -102,6 +104,8 @@ class Engine:
         LoRD (the quartic term) in place of B-LoRD.
     n_threads : int
         Threads; the result does not depend on it.
+    dtype : float64 or float32
+        What S and all arrays of n x k are kept in; arithmetic is float64.
     """
 
     def __init__(
@@ -111,18 +115,27 @@ class Engine:
         *,
         lord: bool = False,
         n_threads: int = 1,
+        dtype: Any = np.float64,
     ) -> None:
         self.n, self.k = omega.shape
-        self.omega, self.S = omega, S
+        self.omega, self.S, self.dtype = omega, S, np.dtype(dtype)
         self.order = renumbering(S) if S is not None else None
         if self.order is not None:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
         # The number of blocks depends on n alone, so sums do not depend on threads.
-        n_blocks = min(64, max(1, self.n // 512))
+        n_blocks = min(
+            64, max(1, self.n // 512), max(1, SUMS_BYTES // self._sums(lord))
+        )
         self.n_threads = min(n_threads, n_blocks) if self.n >= THREADS_FROM else 1
         self.shared = self._allocate(S, n_tiles, n_blocks, lord)
         self._seconds_per_step = 1e-3
+
+    def _sums(self, lord: bool) -> int:
+        """Return the bytes that the sums of a block take, kept twice."""
+        k = self.k
+        grams = 2 * k * k if lord else 0
+        return 16 * (k + kernels.HESSIAN + int(kernels.hessian_room(k)) + grams)
 
     def _tiled(self, x: Any, n_tiles: int) -> Any:
         """Return a number for each row in tiles of 16, zeros where rows are missing."""
@@ -144,27 +157,26 @@ class Engine:
             S = sp.csr_array((n, n))
         mass = self._tiled(self.omega.mass, n_tiles)
         layers = 3 if solves else 1
-        n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
         memory = np.zeros(11)
         memory[kernels.QUARTIC] = float(lord)
         width = -(-k // kernels.PAD) * kernels.PAD
         return Shared(
-            *_csr_parts(S),
+            *_csr_parts(S, self.dtype),
             mu=np.ascontiguousarray(self.omega.mu, dtype=np.float64),
             mass=mass,
             weight=self._tiled(self.omega.weight, n_tiles),
             known=self._known_tiles(n_tiles),
             # The iterate, the one before it, and room for the next.
-            V=np.zeros((layers, n_tiles, k, LANES)),
-            SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
-            U=np.zeros((n_tiles, k, LANES)),
+            V=np.zeros((layers, n_tiles, k, LANES), self.dtype),
+            SV=np.zeros((2 if solves else 0, n_tiles, k, LANES), self.dtype),
+            U=np.zeros((n_tiles, k, LANES), self.dtype),
             # Row multipliers; rows without mass stay at a b that keeps them empty.
             b=np.where(mass > 0, 0.0, 1e300),
             # Q V by rows, twice: one is read by the product while one is written.
-            rows=np.zeros((2, n, width)),
+            rows=np.zeros((2, n, width), self.dtype),
             a=np.zeros(k),
             # Sums by block, twice: one is read while one is written.
-            parts=np.zeros((2, n_blocks, n_sums)),
+            parts=np.zeros((2, n_blocks, self._sums(lord) // 16)),
             edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
             # Two counters, each on a cache line of its own.
             sync=np.zeros(16, np.int64),
