@@ -374,6 +374,26 @@ def check_nonnegative(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_dtype(dtype: Any) -> Any:
+    """Return float32 or float64 as a NumPy type.
+
+    Examples
+    --------
+    >>> check_dtype("float32")
+    dtype('float32')
+    """
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if dtype is None or found not in (np.float32, np.float64):
+        raise ValueError(
+            f'dtype must be "float64" or "float32", got {dtype!r}. Pass "float32" to '
+            "halve the memory."
+        )
+    return found
+
+
 def check_choice(value: Any, known: Iterable[str], name: str) -> str:
     """Return one of the known words."""
     if not isinstance(value, str) or value not in known:

@@ -1,12 +1,13 @@
 """V or an embedding -> labels and probabilities."""
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import qr, svd
 from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust._typing import BoolArray, FloatArray, IntArray
@@ -16,13 +17,91 @@ EPS = float(np.finfo(np.float64).eps)
 
 def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
     """Return P = n V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i)."""
-    P = V * mu
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
+    P = V * (mu.astype(V.dtype) if V.dtype == np.float32 else mu)
+    P /= P.sum(axis=1, keepdims=True)
+    return np.asarray(P)
 
 
-def labels_from(P: FloatArray) -> IntArray:
+def labels_from(P: Any) -> IntArray:
     """Return the most probable cluster of each row."""
-    return np.asarray(P.argmax(axis=1), dtype=np.int64)
+    return np.asarray(P.argmax(axis=1), dtype=np.int64).ravel()
+
+
+def top_entries(P: Any, count: int) -> Any:
+    """Return the largest entries of each row as a CSR array, rows summing to 1.
+
+    Zeros are not stored. The first of the largest is always kept, so that the most
+    probable cluster stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_entries(np.array([[0.6, 0.1, 0.2, 0.1]]), 2).toarray()
+    array([[0.75, 0.  , 0.25, 0.  ]])
+    """
+    if sparse.issparse(P):
+        return _top_of_sparse(P, count)
+    n, k = P.shape
+    count = min(count, k)
+    values, columns = np.empty((n, count), P.dtype), np.empty((n, count), np.int32)
+    for rows in _row_blocks(n, k):
+        top = np.argpartition(P[rows], k - count, axis=1)[:, k - count :]
+        first = P[rows].argmax(axis=1)
+        lost = ~(top == first[:, None]).any(axis=1)
+        top[lost, 0] = first[lost]
+        columns[rows] = np.sort(top, axis=1)
+        values[rows] = np.take_along_axis(P[rows], columns[rows].astype(np.int64), 1)
+    values /= values.sum(axis=1, keepdims=True)
+    indptr = np.arange(0, n * count + 1, count)
+    cut = sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n, k))
+    cut.eliminate_zeros()
+    return cut
+
+
+def _top_of_sparse(P: Any, count: int) -> Any:
+    """Return the largest entries of each row of a CSR array, rows summing to 1."""
+    n = P.shape[0]
+    row = np.repeat(np.arange(n), np.diff(P.indptr))
+    order = np.lexsort((P.indices, -P.data, row))
+    rank = np.arange(len(order)) - P.indptr[row]
+    kept = order[(rank < count) & (P.data[order] > 0)]
+    row, columns, values = row[kept], P.indices[kept], P.data[kept]
+    total = np.bincount(row, values, minlength=n)
+    parts = values / total[row], (row, columns)
+    cut = sparse.csr_array(parts, shape=P.shape)
+    cut.sort_indices()
+    return cut
+
+
+def row_entropy(P: FloatArray) -> FloatArray:
+    """Return the entropy of each row in nats."""
+    nats = np.empty(len(P))
+    for rows in _row_blocks(*P.shape):
+        nats[rows] = entr(P[rows]).sum(axis=1)
+    return nats
+
+
+def reordered(
+    A: FloatArray, order: IntArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """Give the columns of A another order, and its rows weights, in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reordered(np.array([[1.0, 2.0]]), np.array([1, 0]), np.array([3.0]))
+    array([[6., 3.]])
+    """
+    for rows in _row_blocks(*A.shape):
+        block = A[rows] if weight is None else weight[rows, None] * A[rows]
+        A[rows] = block[:, order]
+    return A
+
+
+def _row_blocks(n: int, k: int) -> list[slice]:
+    """Return slices of rows that hold about a million numbers each."""
+    step = max(1, (1 << 20) // max(k, 1))
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def canonical_order(

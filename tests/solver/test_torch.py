@@ -77,7 +77,7 @@ def test_random_starts_and_weights():
 @pytest.mark.parametrize("tau", [0.3, 1.0])
 def test_single_precision_agrees_to_five_digits(tau):
     known = BLoRD(10, tau=tau).fit(DIGITS)
-    ours = BLoRD(10, tau=tau, device=DEVICE).fit(DIGITS.astype(np.float32))
+    ours = BLoRD(10, tau=tau, device=DEVICE, dtype="float32").fit(DIGITS)
     assert ours.converged_
     assert ours.objective_ == pytest.approx(known.objective_, rel=1e-5)
     assert ours.membership_.sum(axis=1) == pytest.approx(np.ones(300), abs=1e-12)

@@ -282,6 +282,7 @@ class Keeper:
         self.shared = allocate(
             csr_parts(S), mu, mass, np.where(mass > 0, 1.0, 0.0),
             np.zeros((0, LANES), np.int64), n_rows=width, edges=edges,
+            room=self.k**2,
         )  # fmt: skip
         self.sizes, self.first, self.halo = sizes, first, halo
         #: The global number of each local row, to name columns again.

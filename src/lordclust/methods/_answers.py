@@ -15,25 +15,27 @@ from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
 from lordclust.methods._base import Clusterer
 from lordclust.result import ConfusablePair
-from lordclust.rounding import labels_from
+from lordclust.rounding import labels_from, top_entries
 from lordclust.transport import assign_sizes, check_sizes, sizes_from, whole_sizes
 
 
 class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
 
+    proba_top: Any
+
     # Set by fit.
     affinity: Any
-    membership_: FloatArray
+    membership_: Any  # an array, sparse with proba_top
     proportions_: FloatArray
-    V_: FloatArray
+    V_: Any
     _weight: FloatArray
     _extension: Extension | None
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Any:
         """Return the membership of samples, new ones or the fitted ones.
 
         A sample's membership is the average over its nearest fitted samples, with
@@ -53,7 +55,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         return self._predicted(X)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Return P(cluster j | sample) for new samples: the same as ``transform``.
 
         Parameters
@@ -63,7 +65,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         Returns
         -------
-        P : ndarray of shape (m, n_clusters)
+        P : ndarray of shape (m, n_clusters), or csr_array with ``proba_top``
             Rows sum to 1.
 
         Examples
@@ -139,6 +141,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         array([0, 0, 0, 1])
         """
         P = self._predicted(X)
+        P = P.toarray() if sparse.issparse(P) else P
         m, k = P.shape
         if cluster_sizes is not None:
             refuse_both(proportions, "proportions", "cluster_sizes")
@@ -166,7 +169,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         check_is_fitted(self)
         i, j = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        n = len(self.membership_)
+        n = self.membership_.shape[0]
         for name, index in (("i", i), ("j", j)):
             if not np.issubdtype(index.dtype, np.integer):
                 raise TypeError(f"{name} must hold integers, got {index.dtype}.")
@@ -174,7 +177,11 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 raise IndexError(
                     f"{name} must be from 0 to {n - 1}, the fitted samples."
                 )
-        return np.asarray((self.membership_[i] * self.membership_[j]).sum(axis=-1))
+        P = self.membership_
+        if sparse.issparse(P):
+            both = P[i.ravel() % n].multiply(P[j.ravel() % n])
+            return np.asarray(both.sum(axis=1)).reshape(i.shape)
+        return np.asarray((P[i] * P[j]).sum(axis=-1))
 
     def block_diagonality(self) -> float:
         """Return ||VV'||_[k] = k/n - ||V||_F^2: 0 exactly when V is orthogonal.
@@ -206,7 +213,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         check_is_fitted(self)
         k = self.membership_.shape[1]
-        nats = entr(self.membership_).sum(axis=1)
+        nats = getattr(self, "_nats", None)  # of all clusters, with proba_top
+        if nats is None:
+            nats = entr(self.membership_).sum(axis=1)
         return np.asarray(np.clip(nats / np.log(max(k, 2)), 0.0, 1.0))
 
     def confusable_pairs(
@@ -246,12 +255,15 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         check_is_fitted(self)
         count = check_count(n_samples, "n_samples")
-        pairs = _sharing_pairs(self.membership_, self._weight, count)
+        find = (
+            _sharing_in_sparse if sparse.issparse(self.membership_) else _sharing_pairs
+        )
+        pairs = find(self.membership_, self._weight, count)
         return pairs if top is None else pairs[: check_count(top, "top")]
 
     # -- shared steps -------------------------------------------------------------
 
-    def _predicted(self, X: Any) -> FloatArray:
+    def _predicted(self, X: Any) -> Any:
         """Return the memberships of samples, each on its own."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
@@ -263,19 +275,29 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                     'similarities with affinity="precomputed".'
                 )
             return self._average(X)
-        return np.asarray(self._extension.weights(X) @ self.membership_)
+        return self._cut(self._extension.weights(X) @ self.membership_)
 
-    def _average(self, weights: Any) -> FloatArray:
+    def _cut(self, P: Any) -> Any:
+        """Return memberships with as many clusters a sample as ``membership_`` has."""
+        if not sparse.issparse(P):
+            return np.asarray(P)
+        return top_entries(sparse.csr_array(P), self.proba_top)
+
+    def _average(self, weights: Any) -> Any:
         """Return memberships averaged with given similarities as weights."""
         # Row by row, as a product of dense matrices would not be in every bit.
         W = sparse.csr_array(weights.astype(np.float64))
         # Probabilities need weights of one sign: dissimilar samples count for nothing.
         W = W.maximum(0)
         total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = np.asarray(W @ self.membership_)
+        P = W @ self.membership_
+        P = P.toarray() if sparse.issparse(P) else np.asarray(P)
         lonely = total[:, 0] <= 0
         P[lonely], total[lonely] = self.proportions_, 1.0
-        return np.asarray(P / total)
+        P = np.asarray(P / total)
+        if sparse.issparse(self.membership_):
+            return top_entries(P, self.proba_top)
+        return P
 
     def _make_extension(self, X: Any) -> Extension:
         """Return the weights from new samples, as the graph was built."""
@@ -314,4 +336,34 @@ def _sharing_pairs(
             order = np.argsort(-both[samples], kind="stable")
             share = float(min(1.0, shared / min(mass[a], mass[b])))
             pairs.append(ConfusablePair(a, b, share, samples[order[:count]]))
+    return sorted(pairs, key=lambda pair: -pair.share)
+
+
+def _sharing_in_sparse(P: Any, weight: FloatArray, count: int) -> list[ConfusablePair]:
+    """Do as :func:`_sharing_pairs` does, by the pairs that samples have."""
+    k, mass = P.shape[1], weight @ P
+    counts = np.diff(P.indptr)
+    keys, samples, least = [], [], []
+    for gap in range(1, int(counts.max())):  # entries and those ``gap`` behind them
+        first = np.arange(P.nnz - gap)
+        row = np.repeat(np.arange(len(counts)), counts)
+        first = first[row[first] == row[first + gap]]
+        keys.append(P.indices[first].astype(np.int64) * k + P.indices[first + gap])
+        samples.append(row[first])
+        least.append(np.minimum(P.data[first], P.data[first + gap]))
+    if not keys:
+        return []
+    key, sample, both = (np.concatenate(x) for x in (keys, samples, least))
+    order = np.lexsort((sample, -both, key))
+    key, sample, both = key[order], sample[order], both[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    if not len(key):
+        return []
+    shared = np.add.reduceat(weight[sample] * both, starts)
+    pairs = []
+    for at, total in zip(starts, shared, strict=True):
+        a, b = divmod(int(key[at]), k)
+        named = sample[at : at + count][key[at : at + count] == key[at]]
+        share = float(min(1.0, total / min(mass[a], mass[b])))
+        pairs.append(ConfusablePair(a, b, share, named))
     return sorted(pairs, key=lambda pair: -pair.share)

@@ -71,14 +71,24 @@ class Clusterer(ClusterMixin, BaseEstimator):
         tell = callbacks.graph_share(self)
         build = find_affinity(self.affinity)
         S = make_affinity(build, X, nonnegative=who, callback=tell)
-        if isinstance(build, KNNGraph):
-            self.recall_ = build.recall_
+        self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"S must have a row for each of the {X.shape[0]} samples, but affinity "
                 f"returned shape {S.shape}."
             )
         return S
+
+    @property
+    def recall_(self) -> float:
+        """Part of the true neighbours that the graph was built from."""
+        found: float | None = getattr(self, "_recall", None)
+        if found is None or not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"{type(self).__name__} has no recall_: it is not fitted, or its graph "
+                "is not a KNNGraph."
+            )
+        return found
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")  # n_features_in_ outlives a failed fit

@@ -14,6 +14,7 @@ from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust._validation import (
     check_choice,
     check_count,
+    check_dtype,
     check_known_labels,
     check_n_clusters,
     check_positive,
@@ -33,6 +34,9 @@ from lordclust.rounding import (
     canonical_order,
     labels_from,
     membership_from,
+    reordered,
+    row_entropy,
+    top_entries,
 )
 from lordclust.solver.arrays import array_ascent, from_tensor, load_torch
 from lordclust.solver.checkpoint import (
@@ -81,6 +85,8 @@ class DoublyStochasticClusterer(
     random_state: Any
     n_jobs: int | None
     device: str | None
+    proba_top: int | None
+    dtype: Any
 
     def fit(
         self,
@@ -159,6 +165,8 @@ class DoublyStochasticClusterer(
         """Build the graph and solve; callbacks hear of each part."""
         callbacks.begin(self)
         S = self._read(X)
+        if check_dtype(self.dtype) == np.float32:
+            S = S.astype(np.float32, copy=False)
         callbacks.step(self, "graph")
         found = self._solve(X, S, wish)
         callbacks.end(self)
@@ -204,6 +212,9 @@ class DoublyStochasticClusterer(
                     f'algorithm="paper" runs on NumPy, got device={self.device!r}. '
                     'Leave device out, or use algorithm="fast".'
                 )
+        if self.proba_top is not None:
+            check_count(self.proba_top, "proba_top")
+        check_dtype(self.dtype)
 
     def _check_rounding(self) -> None:
         """Refuse an unknown rounding, and sizes that something else contradicts."""
@@ -273,20 +284,16 @@ class DoublyStochasticClusterer(
             )
 
     def _check_X(self, X: Any, *, reset: bool = True) -> Any:
-        X = super()._check_X(from_tensor(X), reset=reset)
-        if reset and self.device is not None:
-            self._single = X.dtype == np.float32
-        return X
+        return super()._check_X(from_tensor(X), reset=reset)
 
     def _engine(
         self, S: Graph, omega: Omega, threads: int, *, lord: bool = False
     ) -> Solver:
         """Return the compiled solver, or the one for the device asked for."""
         if self.device is None:
-            return Engine(S, omega, lord=lord, n_threads=threads)
-        return array_ascent(
-            S, omega, device=self.device, single=self._single, lord=lord
-        )
+            return Engine(S, omega, lord=lord, n_threads=threads, dtype=self.dtype)
+        single = check_dtype(self.dtype) == np.float32
+        return array_ascent(S, omega, device=self.device, single=single, lord=lord)
 
     def _uses_path(self) -> bool:
         """Tell whether the starts are paths: not in the paper's algorithm."""
@@ -314,7 +321,8 @@ class DoublyStochasticClusterer(
         """Return the checkpoint of each start, or None for each."""
         if checkpoint is None:
             return [None] * len(starts)
-        same = type(self).__name__, S, omega, float(self.tol), self.max_iter, *more
+        limits = float(self.tol), self.max_iter, str(np.dtype(self.dtype))
+        same = type(self).__name__, S, omega, *limits, *more
         return [
             Checkpoint(place, fingerprint(V, *same))
             for place, V in zip(places(checkpoint, len(starts)), starts, strict=True)
@@ -356,9 +364,8 @@ class DoublyStochasticClusterer(
         if not omega.exact:
             shares = omega.weight @ P / len(P)
         order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
-        self.V_ = np.ascontiguousarray(omega.weighted(result.V)[:, order])
         self._norm2 = omega.norm2(result.V)
-        self.membership_ = np.ascontiguousarray(P[:, order])
+        self._keep_memberships(result.V, P, order, omega)
         self.proportions_ = shares[order]
         self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
         self.objective_ = result.objective
@@ -369,15 +376,40 @@ class DoublyStochasticClusterer(
         self.affinity_matrix_ = S
         self._weight = omega.weight
         self._extension = None if self._is_precomputed() else self._make_extension(X)
+        self._warn_if_unfinished(result)
+        return self
+
+    def _keep_memberships(
+        self, V: FloatArray, P: FloatArray, order: IntArray, omega: Omega
+    ) -> None:
+        """Set ``membership_`` and ``V_``: all of them, or the largest of each row."""
+        self.__dict__.pop("_nats", None)
+        if self.proba_top is None:
+            # In place: with the two of them, nothing else of n x k is needed.
+            self.V_ = reordered(np.ascontiguousarray(V), order, omega.weight)
+            self.membership_ = reordered(P, order)
+            return
+        self._nats = row_entropy(P)
+        self.membership_ = top_entries(P, self.proba_top)
+        M = self.membership_
+        i, j = np.repeat(np.arange(len(P)), np.diff(M.indptr)), M.indices
+        V_ = M.copy()
+        # As much larger than in V as the membership is than in P.
+        V_.data[:] = omega.weight[i] * V[i, j] * (M.data / P[i, j])
+        self.membership_, self.V_ = M[:, order], V_[:, order]
+        self.membership_.sort_indices()
+        self.V_.sort_indices()
+
+    def _warn_if_unfinished(self, result: SolverResult) -> None:
+        """Warn if a descent ended before its tolerance."""
         if not result.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
                 f"{result.residual:.1e} > tol={self.tol:.1e}. Raise max_iter or "
                 "loosen tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return self
 
 
 def numbered(

@@ -216,6 +216,8 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
 
 def _packed(value: Any, name: str, arrays: Arrays) -> Any:
     """Return a value as JSON; its arrays go beside."""
+    if name == "dtype":
+        value = str(np.dtype(value))
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -293,8 +295,10 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
     """Return the fitted attributes."""
     names = [*ARRAYS, *_numbers_of(model)]
     state = {name: _packed(getattr(model, name), name, arrays) for name in names}
-    if hasattr(model, "recall_"):
-        state["recall_"] = float(model.recall_)
+    if hasattr(model, "_nats"):
+        state["_nats"] = _packed(model._nats, "_nats", arrays)
+    if hasattr(model, "_recall"):
+        state["recall_"] = model._recall
     if hasattr(model, "feature_names_in_"):
         state["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
     if hasattr(model, "selection_"):
@@ -345,8 +349,14 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         if type(number) is not kind:
             raise TypeError(f"{name} is {number!r}")
         setattr(model, name, number)
+    if "_nats" in state:
+        model._nats = _unpacked(state["_nats"], arrays)
+        _check_array(model._nats, "_nats", "f", [n])
+    if sparse.issparse(model.membership_) != hasattr(model, "_nats"):
+        raise ValueError("membership_ and proba_top do not agree")
     if "recall_" in state:
-        model.recall_ = float(state["recall_"])
+        found = state["recall_"]
+        model._recall = None if found is None else float(found)
     _put_names(model, state.get("feature_names_in_"))
     if "selection_" in state:
         model.selection_ = _selection(_unpacked(state["selection_"], arrays), k)
@@ -381,7 +391,8 @@ def _check_array(array: Any, name: str, kinds: str, lengths: list[int | None]) -
     fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
     for came, wanted in zip(array.shape, lengths, strict=False):
         fits = fits and wanted in (None, came)
-    if not fits or not np.isfinite(array).all():
+    values = array.data if sparse.issparse(array) else array
+    if not fits or not np.isfinite(values).all():
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
 
 

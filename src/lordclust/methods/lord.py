@@ -93,9 +93,18 @@ class LoRD(DoublyStochasticClusterer):
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
-        its products are float32. By default the compiled solver, which is the
+        Solve on tensors of PyTorch there. By default the compiled solver, which is the
         faster one on a CPU. Results are NumPy's arrays.
+    proba_top : int, optional
+        Keep only the m most probable clusters of each sample, for many clusters:
+        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
+        Rows still sum to 1, as what is kept is scaled up; column means are only near
+        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
+        from all clusters, before.
+    dtype : {"float64", "float32"}, default="float64"
+        What S, V and all else of n x k numbers is kept in. "float32" halves the
+        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
+        On a device S and its products are float32 then, V stays float64.
 
     Attributes
     ----------
@@ -103,7 +112,7 @@ class LoRD(DoublyStochasticClusterer):
         The most probable cluster of each sample, 0 to k-1, or nearly so where exact
         sizes ask for it. Clusters of equal share are numbered by falling size, then
         by their first sample; clusters with known samples keep their number.
-    membership_ : ndarray of shape (n, k)
+    membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
@@ -113,7 +122,7 @@ class LoRD(DoublyStochasticClusterer):
         exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
-    V_ : ndarray of shape (n, k)
+    V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
         Where the kept descent ended, and its objective at each iteration, the price
@@ -156,6 +165,8 @@ class LoRD(DoublyStochasticClusterer):
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
+        proba_top: int | None = None,
+        dtype: Any = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -170,6 +181,8 @@ class LoRD(DoublyStochasticClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.proba_top = proba_top
+        self.dtype = dtype
 
     def _descend(
         self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
@@ -281,9 +294,18 @@ class BLoRD(DoublyStochasticClusterer):
     n_jobs : int, optional
         Threads. By default all cores; results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there, in the precision of X: for float32, S and
-        its products are float32. By default the compiled solver, which is the
+        Solve on tensors of PyTorch there. By default the compiled solver, which is the
         faster one on a CPU. Results are NumPy's arrays.
+    proba_top : int, optional
+        Keep only the m most probable clusters of each sample, for many clusters:
+        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
+        Rows still sum to 1, as what is kept is scaled up; column means are only near
+        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
+        from all clusters, before.
+    dtype : {"float64", "float32"}, default="float64"
+        What S, V and all else of n x k numbers is kept in. "float32" halves the
+        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
+        On a device S and its products are float32 then, V stays float64.
 
     Attributes
     ----------
@@ -291,7 +313,7 @@ class BLoRD(DoublyStochasticClusterer):
         The most probable cluster of each sample, 0 to k-1, or nearly so where exact
         sizes ask for it. Clusters of equal share are numbered by falling size, then
         by their first sample; clusters with known samples keep their number.
-    membership_ : ndarray of shape (n, k)
+    membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
@@ -301,7 +323,7 @@ class BLoRD(DoublyStochasticClusterer):
         exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
-    V_ : ndarray of shape (n, k)
+    V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
         Where the kept descent ended, and its objective at each iteration, the price
@@ -357,6 +379,8 @@ class BLoRD(DoublyStochasticClusterer):
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
+        proba_top: int | None = None,
+        dtype: Any = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -372,6 +396,8 @@ class BLoRD(DoublyStochasticClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.proba_top = proba_top
+        self.dtype = dtype
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

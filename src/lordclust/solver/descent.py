@@ -1,5 +1,7 @@
 """One descent: from a start to a stationary V, with its certificate."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lordclust._typing import FloatArray, Graph
@@ -36,7 +38,7 @@ def blord_result(engine: Solver, S: Graph, ends: Spectrum, tau: float) -> Solver
     return SolverResult(
         V,
         problem.blord_objective(S, V, gamma, q) - engine.omega.penalty(V),
-        _residual(engine, V, problem.blord_gradient(S, V, gamma, q)),
+        _residual(engine, V, lambda: problem.blord_gradient(S, V, gamma, q)),
         progress.n_iter,
         engine.converged,
         engine.history(),
@@ -70,7 +72,7 @@ def lord_result(engine: Solver, S: Graph) -> SolverResult:
     norm2 -= float(((QV.T @ V) ** 2).sum())
     objective += 2 * engine.omega.penalty(V)
     history = norm2 - 2 * engine.history()
-    residual = _residual(engine, V, problem.lord_gradient(S, V, q) / 2)
+    residual = _residual(engine, V, lambda: problem.lord_gradient(S, V, q) / 2)
     return SolverResult(
         V,
         objective,
@@ -82,7 +84,9 @@ def lord_result(engine: Solver, S: Graph) -> SolverResult:
     )
 
 
-def _residual(engine: Solver, V: FloatArray, gradient: FloatArray) -> float:
+def _residual(
+    engine: Solver, V: FloatArray, gradient: Callable[[], FloatArray]
+) -> float:
     """Return ||V - P(V - c gradient / 2)|| / ||V|| at the engine's step c.
 
     A descent that converged has just measured it at this V.
@@ -90,7 +94,7 @@ def _residual(engine: Solver, V: FloatArray, gradient: FloatArray) -> float:
     if engine.converged:
         return engine.progress().residual
     omega, step = engine.omega, engine.step
-    U = V - step * gradient / 2
+    U = V - step * gradient() / 2
     moved = project_newton(U, omega, ease=omega.ease(step))[0] - V
     return float(np.sqrt(omega.norm2(moved) / omega.norm2(V)))
 

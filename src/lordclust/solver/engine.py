@@ -21,6 +21,10 @@ from lordclust.solver.start import off_saddle
 RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves.
 THREADS_FROM = 2000
+#: Above this many clusters H, k x k, is never formed, only multiplied with.
+MANY = 64
+#: Memory for sums by block: for LoRD with many clusters it bounds their number.
+SUMS_BYTES = 256 * 2**20
 #: How long a compiled call may run before Python gets a turn (Ctrl-C, callbacks).
 PATIENCE = 0.2
 
@@ -116,28 +120,33 @@ def renumbering(S: Graph) -> IntArray | None:
     return np.asarray(order, dtype=np.int64)
 
 
-def csr_parts(S: Graph) -> tuple[Any, Any, Any, Any]:
+def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and dense form; what is not used is empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
-        return np.zeros(0, np.int64), empty, np.zeros(0), _writeable(S)
+        return np.zeros(0, np.int64), empty, np.zeros(0, dtype), _writeable(S, dtype)
     S = sp.csr_array(S)
     small = S.nnz < np.iinfo(np.int32).max
     index = np.int32 if small else np.int64
     return (
         S.indptr.astype(np.int64),
         np.require(S.indices, dtype=index, requirements=["C", "W"]),
-        _writeable(S.data),
-        np.zeros((0, 0)),
+        _writeable(S.data, dtype),
+        np.zeros((0, 0), dtype),
     )
 
 
-def _writeable(x: Any) -> FloatArray:
-    """Return doubles that numba takes for the usual kind, copied only if they are not.
+def _writeable(x: Any, dtype: Any) -> FloatArray:
+    """Return numbers that numba takes for the usual kind, copied only if they are not.
 
     Read-only arrays are another type to it, and another compilation.
     """
-    return np.require(x, dtype=np.float64, requirements=["C", "W"])
+    return np.require(x, dtype=dtype, requirements=["C", "W"])
+
+
+def count_sums(k: int, room: int, lord: bool) -> int:
+    """Return how many numbers a block adds up: two Gram matrices more for LoRD."""
+    return k + kernels.HESSIAN + room + (2 * k * k if lord else 0)
 
 
 def allocate(
@@ -149,17 +158,18 @@ def allocate(
     *,
     n_rows: int,
     edges: IntArray,
+    room: int,
     solves: bool = True,
     lord: bool = False,
+    dtype: Any = np.float64,
 ) -> Shared:
     """Make every array the kernels use.
 
     ``parts`` are those of S; masses, weights and known labels are in tiles; ``edges``
     are the tiles that the blocks of sums begin with; ``n_rows`` counts the rows of V
-    that S is multiplied by.
+    that S is multiplied by; ``room`` counts the numbers of H that are kept.
     """
     n_tiles, k = len(mass), len(mu)
-    n_sums = k + kernels.HESSIAN + k * k * (3 if lord else 1)
     memory = np.zeros(11)
     memory[kernels.QUARTIC] = float(lord)
     width = -(-k // kernels.PAD) * kernels.PAD
@@ -170,17 +180,18 @@ def allocate(
         weight=weight,
         known=known,
         # The iterate, the one before it, and room for the next.
-        V=np.zeros((3 if solves else 1, n_tiles, k, LANES)),
-        SV=np.zeros((2 if solves else 0, n_tiles, k, LANES)),
-        U=np.zeros((n_tiles, k, LANES)),
+        V=np.zeros((3 if solves else 1, n_tiles, k, LANES), dtype),
+        SV=np.zeros((2 if solves else 0, n_tiles, k, LANES), dtype),
+        U=np.zeros((n_tiles, k, LANES), dtype),
         # Row multipliers; rows without mass stay at a b that keeps them empty.
         b=np.where(mass > 0, 0.0, 1e300),
         # Q V by rows, twice: one is read by the product while one is written.
-        rows=np.zeros((2, n_rows, width)),
+        rows=np.zeros((2, n_rows, width), dtype),
         a=np.zeros(k),
         # Sums by block, twice: one is read while one is written.
-        parts=np.zeros((2, len(edges) - 1, n_sums)),
+        parts=np.zeros((2, len(edges) - 1, count_sums(k, room, lord))),
         edges=edges,
+        room=room,
         # Two counters, each on a cache line of its own.
         sync=np.zeros(16, np.int64),
         memory=memory,
@@ -205,6 +216,8 @@ class Engine:
         LoRD (the quartic term) in place of B-LoRD.
     n_threads : int
         Threads; the result does not depend on it.
+    dtype : float64 or float32
+        What S and all arrays of n x k are kept in; arithmetic is float64.
     """
 
     def __init__(
@@ -214,15 +227,18 @@ class Engine:
         *,
         lord: bool = False,
         n_threads: int = 1,
+        dtype: Any = np.float64,
     ) -> None:
         self.n, self.k = omega.shape
-        self.omega, self.S = omega, S
+        self.omega, self.S, self.dtype = omega, S, np.dtype(dtype)
         self.order = renumbering(S) if S is not None else None
         if self.order is not None:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
         # The number of blocks depends on n alone, so sums do not depend on threads.
-        n_blocks = min(64, max(1, self.n // 512))
+        self._room = self.k if self.k > MANY else self.k**2
+        sums = 16 * count_sums(self.k, self._room, lord)
+        n_blocks = min(64, max(1, self.n // 512), max(1, SUMS_BYTES // sums))
         self.n_threads = min(n_threads, n_blocks) if self.n >= THREADS_FROM else 1
         self.shared = self._allocate(S, n_tiles, n_blocks, lord)
         self._seconds_per_step = 1e-3
@@ -243,15 +259,17 @@ class Engine:
         """Make every array the kernels use."""
         solves = S is not None
         return allocate(
-            csr_parts(S if solves else sp.csr_array((self.n, self.n))),
+            csr_parts(S if solves else sp.csr_array((self.n, self.n)), self.dtype),
             self.omega.mu,
             self._tiled(self.omega.mass, n_tiles),
             self._tiled(self.omega.weight, n_tiles),
             self._known_tiles(n_tiles),
             n_rows=self.n,
             edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
+            room=self._room,
             solves=solves,
             lord=lord,
+            dtype=self.dtype,
         )
 
     # -- projection ---------------------------------------------------------------

@@ -3,7 +3,8 @@
 Layout. An n x k array is kept in *tiles* of 16 rows, shape ``(tiles, k, 16)``, so that
 the 16 rows of a tile are one vector and every row operation (gradient step, row
 root, sums) is a vector operation. Only the product S V wants rows, so V is kept by
-rows as well, padded to a multiple of 4 columns.
+rows as well, padded to a multiple of 4 columns. V, U, S V and S may be kept in single
+precision; arithmetic is double, so that row and column sums are as exact as ever.
 
 Threads. Every thread runs :func:`advance` on its own tiles and meets the others at a
 barrier after each pass. Sums are kept by block and added in block order by every
@@ -43,7 +44,7 @@ Shared = namedtuple(
     [
         "indptr", "indices", "data", "dense",
         "mu", "mass", "weight", "known", "V", "SV", "U", "b", "rows", "a",
-        "parts", "edges", "sync", "memory", "slots", "history",
+        "parts", "edges", "room", "sync", "memory", "slots", "history",
     ],
 )  # fmt: skip
 
@@ -55,12 +56,14 @@ NOW, BEFORE, SPARE, SV_NOW, SV_BEFORE, ROWS_NOW = range(6)
 ITERATION, SV_KNOWN, STATUS, SWEEPS, VERIFY = range(6, 11)
 # Values of ``slots[STATUS]``.
 RUNNING, CONVERGED, EXHAUSTED = range(3)
-# A row of ``parts``: k column sums, then these, then H, then (LoRD) two Gram matrices.
+# A row of ``parts``: k column sums, then these, then H (``room`` numbers: all of it, or
+# its diagonal, for many clusters), then (LoRD) two Gram matrices.
 DUAL, MOVED, QUAD, NORM2, HESSIAN = range(5)
 
 STRICT = 1e-13  # relative error of the column sums in a V that may be returned
 MEASURE_EVERY = 4  # iterations between two looks at the residual
 CALM = 1e-2  # residual below which momentum is used: before, it picks worse basins
+CG_STEPS = 100  # products with H for one Newton step, at most
 
 
 @njit
@@ -197,8 +200,8 @@ def root_tile(U, a, mu, mass, b, out, slope):
 
 
 @njit
-def add_tile(V, slope, mu, mass, weight, b, part, active, mask, curved):
-    """Add a tile's column sums, dual value and, if ``curved``, Hessian to ``part``.
+def add_tile(V, slope, mu, mass, weight, b, part, active, mask, room):
+    """Add a tile's column sums, dual value and ``room`` numbers of H to ``part``.
 
     H = sum_i q_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)], q the weights. A
     row with one positive entry adds nothing, so the cost falls as V hardens.
@@ -214,7 +217,14 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, curved):
         count = count + where_positive(v, 1.0)
     part[k + DUAL] += sum_lanes(dual * q)
     several = where_positive(count - 1.5, 1.0)
-    if not curved or not any_positive(several):
+    if room == 0 or not any_positive(several):
+        return
+    if room < k * k:
+        inverse = same(1.0, q) / larger(load(slope, 0), 1e-300)
+        for j in range(k):
+            member = where_positive(load(V, j), several * q)
+            own = member - member * inverse * (mu[j] * mu[j])
+            part[k + HESSIAN + j] += sum_lanes(own)
         return
     share = several * q / larger(load(slope, 0), 1e-300)
     n_active = 0
@@ -234,17 +244,88 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, curved):
 
 
 @njit
+def apply_tile(V, mu, weight, x, part):
+    """Add a tile's share of H x to ``part``: two passes over its rows."""
+    k = V.shape[0]
+    q = load(weight, 0)
+    count = same(0.0, q)
+    slope = same(0.0, q)
+    inner = same(0.0, q)
+    for j in range(k):
+        v = load(V, j)
+        count = count + where_positive(v, 1.0)
+        slope = slope + where_positive(v, mu[j] * mu[j])
+        inner = inner + where_positive(v, mu[j] * x[j])
+    several = where_positive(count - 1.5, 1.0)
+    if not any_positive(several):
+        return
+    several = several * q
+    inner = inner / larger(slope, 1e-300)
+    for j in range(k):
+        part[j] += sum_lanes(
+            where_positive(load(V, j), several) * (inner * -mu[j] + x[j])
+        )
+
+
+@njit
+def solve_newton(
+    s, slots, blocks, n_threads, parity, total, damping, accuracy, d, r, p, image
+):
+    """Solve (H + damping I) d = F by conjugate gradients; return the next parity.
+
+    H is that of the V of the last sweep. It is multiplied with, never formed: n k work
+    and k numbers, where forming it for soft V takes n k^2 and factorising it k^3.
+    """
+    k = s.mu.shape[0]
+    V = s.V[slots[SPARE]]
+    start = 0.0
+    for j in range(k):
+        d[j] = 0.0
+        r[j] = total[j]
+        p[j] = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+        start += r[j] * p[j]
+    rho = start
+    for _ in range(CG_STEPS):
+        if not rho > accuracy * accuracy * start:
+            break
+        for block in range(blocks[0], blocks[1]):
+            part = s.parts[parity, block]
+            clear(part, k)
+            for tile in range(s.edges[block], s.edges[block + 1]):
+                apply_tile(V[tile], s.mu, s.weight[tile], p, part)
+        barrier(s.sync, n_threads)
+        add_blocks(s.parts[parity, :, :k], image)
+        parity = 1 - parity
+        curvature = 0.0
+        for j in range(k):
+            image[j] += damping * p[j]
+            curvature += p[j] * image[j]
+        if not curvature > 0.0:
+            break
+        length, before = rho / curvature, rho
+        rho = 0.0
+        for j in range(k):
+            d[j] += length * p[j]
+            r[j] -= length * image[j]
+            rho += r[j] * r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+        for j in range(k):
+            scaled = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+            p[j] = scaled + rho / before * p[j]
+    return parity
+
+
+@njit
 def gram_sweep(s, slots, blocks, parity, theta):
     """Add V'QV and W'QW, W = V + theta (V - V_before), to the parts of ``blocks``.
 
     Q holds the weights.
     """
     k = s.mu.shape[0]
-    W = np.empty((k, LANES), s.rows.dtype)
+    W = np.empty((k, LANES))
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
         clear(part, part.shape[0])
-        at = k + HESSIAN + k * k
+        at = k + HESSIAN + s.room
         for tile in range(s.edges[block], s.edges[block + 1]):
             V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
             q = load(s.weight[tile], 0)
@@ -273,7 +354,9 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
     if slots[SV_KNOWN] == 0:
         rows = s.rows[slots[ROWS_NOW]]
         if s.dense.shape[0] > 0:
-            multiply_dense(s.dense, rows, tile * LANES, SV)
+            multiply_dense(s.dense, rows, tile * LANES, W)
+            for j in range(k):
+                store(SV, j, load(W, j))
         else:
             multiply_sparse(s, rows, tile * LANES, product, SV)
     step = memory[STEP]
@@ -313,15 +396,17 @@ def distance_tile(V, V_before, V_next, weight, theta):
 def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
     """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums."""
     k = s.mu.shape[0]
-    product = np.empty((LANES, s.rows.shape[2]), s.rows.dtype)
-    slope = np.empty(LANES, s.rows.dtype)
-    mask = np.empty((k, LANES), s.rows.dtype)
+    product = np.empty((LANES, s.rows.shape[2]))
+    slope = np.empty(LANES)
+    mask = np.empty((k, LANES))
+    new = np.empty((k, LANES))  # sums are those of V before it is rounded to its type
     active = np.empty(k, np.int64)
     rows_next = s.rows[1 - slots[ROWS_NOW]]
     n = rows_next.shape[0]
+    room = s.room if curved else 0
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
-        clear(part, k + HESSIAN + k * k)
+        clear(part, k + HESSIAN + s.room)
         for tile in range(s.edges[block], s.edges[block + 1]):
             if gradient:
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
@@ -329,14 +414,15 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, c
                 hold_known(s.U[tile], s.known[tile])
             V, mass, b = s.V[slots[SPARE], tile], s.mass[tile], s.b[tile]
             q = s.weight[tile]
-            root_tile(s.U[tile], a, s.mu, mass, b, V, slope)
-            add_tile(V, slope, s.mu, mass, q, b, part, active, mask, curved)
+            root_tile(s.U[tile], a, s.mu, mass, b, new, slope)
+            add_tile(new, slope, s.mu, mass, q, b, part, active, mask, room)
             for j in range(k):
+                store(V, j, load(new, j))
                 for lane in range(min(LANES, n - tile * LANES)):
-                    rows_next[tile * LANES + lane, j] = V[j, lane] * q[lane]
+                    rows_next[tile * LANES + lane, j] = new[j, lane] * q[lane]
             if measure:
                 part[k + MOVED] += distance_tile(
-                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], V, q, theta
+                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], new, q, theta
                 )
 
 
@@ -413,26 +499,36 @@ def finish_projection(
     parity of the next sweep.
     """
     k = s.mu.shape[0]
+    many = s.room < k * k
     d, trial = np.empty(k), np.empty(k)
-    factor = np.empty((k, k))
+    factor = np.empty((0 if many else k, k))
+    r, p, image = np.empty(k), np.empty(k), np.empty(k)
     no_gram = np.empty((0, 0))
     ease = memory[EASE]
     close_sums(total, s.mu, a, ease)
     error = marginal_error(total, s.mu)
     scale = s.rows.shape[1] / k
     trace = 0.0
-    for j in range(k):
+    for j in range(0 if many else k):
         trace += total[k + HESSIAN + j * k + j]
     cheap = trace < s.rows.shape[1]  # few rows are mixed: H costs next to nothing
-    fresh, curved = True, cheap  # is H in ``total`` of this a; will it be of the next
+    # Is H in ``total`` of this a; will it be of the next?
+    fresh, curved = True, many or cheap
     for _ in range(100):
         if not error > tol:
             break
         before = error
-        if fresh:
-            damping = scale * (1e-12 + 0.01 * min(1.0, error))
-            factorise(total, k, damping + ease, factor)
-        newton_direction(total, factor, d)
+        damping = scale * (1e-12 + 0.01 * min(1.0, error))
+        if many:
+            accuracy = max(1e-6, min(0.05, 10.0 * error))
+            parity = solve_newton(
+                s, slots, blocks, n_threads, parity, total, damping + ease, accuracy,
+                d, r, p, image,
+            )  # fmt: skip
+        else:
+            if fresh:
+                factorise(total, k, damping + ease, factor)
+            newton_direction(total, factor, d)
         slope, value = 0.0, total[k + DUAL]
         for j in range(k):
             slope += d[j] * total[j]
@@ -455,7 +551,7 @@ def finish_projection(
                 break
             length *= 0.5
         copy_to(a, trial)
-        fresh, curved = curved, cheap or error > 0.1 * before
+        fresh, curved = curved, many or cheap or error > 0.1 * before
         if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
             break  # rounding: no further digit is to be had
     return parity
@@ -471,7 +567,7 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
     gram_sweep(s, slots, blocks, parity, theta)
     barrier(s.sync, n_threads)
     add_blocks(s.parts[parity], total)
-    at = k + HESSIAN + k * k
+    at = k + HESSIAN + s.room
     norm = 0.0
     for i in range(k):
         for j in range(i + 1):
@@ -531,7 +627,9 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
             if tid == 0:
                 s.history[slots[ITERATION]] = objective
             objective -= memory[SLACK]
-            floor = memory[OBJECTIVE] - 1e-13 * abs(memory[OBJECTIVE])
+            # Rounding is no step down: that of doubles, or of V kept in floats.
+            rounding = 1e-13 if s.V.itemsize == 8 else 1e-9
+            floor = memory[OBJECTIVE] - rounding * abs(memory[OBJECTIVE])
             if objective < floor and memory[THETA] > 0.0:
                 slots[NOW], slots[BEFORE] = slots[BEFORE], slots[NOW]
                 slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]

@@ -67,31 +67,41 @@ def _widen(context: Any, builder: Any, lanes: Any, kind: Any, value: Any) -> Any
     return _spread(builder, number, context.get_value_type(lanes))
 
 
+def _as_double(builder: Any, value: Any, number: Any) -> Any:
+    """Return a vector as doubles: storage may be single, arithmetic is not."""
+    if number.bitwidth == 64:
+        return value
+    return builder.fpext(value, ir.VectorType(ir.DoubleType(), value.type.count))
+
+
 @intrinsic
 def load(typingctx: Any, array: Any, place: Any) -> Any:
-    """Return the lanes that start at ``array[place]``."""
-    signature = Lanes(array.dtype)(array, types.intp)
+    """Return the lanes that start at ``array[place]``, in double precision."""
+    signature = Lanes(types.float64)(array, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = context.get_value_type(signature.return_type)
+        number = signature.args[0].dtype
+        kept = ir.VectorType(context.get_value_type(number), LANES)
         start = _pointer(context, builder, signature.args[0], args[0], [args[1]])
-        value = builder.load(builder.bitcast(start, vector.as_pointer()))
-        value.align = signature.args[0].dtype.bitwidth // 8
-        return value
+        value = builder.load(builder.bitcast(start, kept.as_pointer()))
+        value.align = number.bitwidth // 8
+        return _as_double(builder, value, number)
 
     return signature, codegen
 
 
 @intrinsic
 def store(typingctx: Any, array: Any, place: Any, value: Any) -> Any:
-    """Write the lanes to ``array[place]`` and what follows."""
+    """Write the lanes to ``array[place]`` and what follows, rounded to its type."""
     signature = types.void(array, types.intp, value)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = context.get_value_type(signature.args[2])
+        number = signature.args[0].dtype
+        kept = ir.VectorType(context.get_value_type(number), LANES)
+        value = args[2] if number.bitwidth == 64 else builder.fptrunc(args[2], kept)
         start = _pointer(context, builder, signature.args[0], args[0], [args[1]])
-        done = builder.store(args[2], builder.bitcast(start, vector.as_pointer()))
-        done.align = signature.args[0].dtype.bitwidth // 8
+        done = builder.store(value, builder.bitcast(start, kept.as_pointer()))
+        done.align = number.bitwidth // 8
         return context.get_dummy_value()
 
     return signature, codegen
@@ -246,8 +256,8 @@ def row_product(
 ) -> Any:
     """Put sum_e data[e] rows[indices[e], column:column+width] into ``out[place]``.
 
-    ``e`` runs from ``low`` to ``high``; the result goes to the same columns of
-    ``out[place]``. ``width`` is a literal, so the sum stays in registers.
+    ``e`` runs from ``low`` to ``high``; the result, in doubles, goes to the same
+    columns of ``out[place]``. ``width`` is a literal: the sum stays in registers.
     """
     lanes = width.literal_value
     signature = types.void(
@@ -256,8 +266,9 @@ def row_product(
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         index_type, data_type, _, _, rows_type, _, out_type, _, _ = signature.args
-        number = context.get_value_type(rows_type.dtype)
+        number = ir.DoubleType()
         vector = ir.VectorType(number, lanes)
+        kept = ir.VectorType(context.get_value_type(rows_type.dtype), lanes)
         align = rows_type.dtype.bitwidth // 8
         start = ir.Constant(vector, [ir.Constant(number, 0.0)] * lanes)
         total = cgutils.alloca_once_value(builder, start)
@@ -266,15 +277,16 @@ def row_product(
             c = builder.load(_pointer(context, builder, index_type, args[0], [e]))
             c = context.cast(builder, c, index_type.dtype, types.intp)
             s = builder.load(_pointer(context, builder, data_type, args[1], [e]))
-            s = context.cast(builder, s, data_type.dtype, rows_type.dtype)
+            s = context.cast(builder, s, data_type.dtype, types.float64)
             row = _pointer(context, builder, rows_type, args[4], [c, args[5]])
-            x = builder.load(builder.bitcast(row, vector.as_pointer()))
+            x = builder.load(builder.bitcast(row, kept.as_pointer()))
             x.align = align
+            x = _as_double(builder, x, rows_type.dtype)
             term = builder.fmul(_spread(builder, s, vector), x, flags=FLAGS)
             builder.store(builder.fadd(builder.load(total), term, flags=FLAGS), total)
         target = _pointer(context, builder, out_type, args[6], [args[7], args[5]])
         target = builder.bitcast(target, vector.as_pointer())
-        builder.store(builder.load(total), target).align = align
+        builder.store(builder.load(total), target).align = 8
         return context.get_dummy_value()
 
     return signature, codegen

@@ -102,7 +102,12 @@ class Omega:
 
     def norm2(self, V: FloatArray) -> float:
         """Return sum_i weight_i |V_i|^2."""
-        return float((self.weighted(V) * V).sum())
+        step = max(1, (1 << 22) // V.shape[1])  # blocks, so that no n x k is formed
+        return sum(
+            float((self.weight[i : i + step, None] * V[i : i + step] * V[i : i + step])
+                  .sum(dtype=np.float64))
+            for i in range(0, len(V), step)
+        )  # fmt: skip
 
     def penalty(self, V: FloatArray) -> float:
         """Return what V pays for columns that are not mu."""

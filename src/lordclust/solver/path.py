@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from lordclust._typing import FloatArray, Graph
 from lordclust._validation import (
     check_choice,
+    check_dtype,
     check_known_labels,
     check_n_clusters,
     check_proportions,
@@ -236,6 +237,7 @@ def tau_path(
     n_jobs: int | None = None,
     callback: Callable[[float], Any] | None = None,
     checkpoint: Any = None,
+    dtype: Any = "float64",
 ) -> TauPath:
     """Solve B-LoRD along a grid of tau, from soft to hard.
 
@@ -277,6 +279,8 @@ def tau_path(
         does, in whatever way, the same call goes on after the last finished tau and
         returns the same path, in every bit. A file of another problem is refused.
         When the path is done the file stays, and the same call reads it; delete it.
+    dtype : {"float64", "float32"}, default="float64"
+        What S and V are kept in, as in :class:`lordclust.BLoRD`.
 
     Returns
     -------
@@ -291,6 +295,8 @@ def tau_path(
     array([0, 0, 0, 1, 1, 1])
     """
     S = check_similarity(S)
+    if check_dtype(dtype) == np.float32:
+        S = S.astype(np.float32, copy=False)
     n = S.shape[0]
     k = check_n_clusters(n_clusters, n)
     prior, strength = split_proportions(proportions)
@@ -304,12 +310,12 @@ def tau_path(
     saved = None
     if checkpoint is not None:
         kept = None if keep is None else np.atleast_1d(keep)
-        limits = float(tol), int(max_iter), grid, kept
+        limits = float(tol), int(max_iter), grid, kept, str(np.dtype(dtype))
         saved = Checkpoint(checkpoint, fingerprint("tau_path", S, omega, V, *limits))
     ends = saved.ends if saved is not None else None
     ends = problem.spectrum(S, omega.weight) if ends is None else ends
     omega = omega.beside(ends.width)
-    engine = Engine(S, omega, n_threads=count_threads(n_jobs))
+    engine = Engine(S, omega, n_threads=count_threads(n_jobs), dtype=dtype)
     rows = _Rows(engine, S, ends, keep)
     if saved is None or not saved.resume(engine):
         engine.put(V)

@@ -9,6 +9,8 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from lordclust._typing import FloatArray, Graph
 
+#: Above this many numbers sums over n x k go block by block.
+BLOCK_NUMBERS = 1 << 22
 #: Below this many samples a full eigendecomposition is cheaper than Lanczos.
 DENSE_EIGEN = 48
 
@@ -75,8 +77,23 @@ def _gershgorin(S: Graph) -> Spectrum:
 
 
 def _times(weight: FloatArray | None, V: FloatArray) -> FloatArray:
-    """Return QV: each row times its weight."""
-    return V if weight is None else np.asarray(weight[:, None] * V)
+    """Return QV: each row times its weight; V itself if all are 1."""
+    if weight is None or np.all(weight == 1):
+        return V
+    return np.asarray(weight[:, None] * V)
+
+
+def inner(A: FloatArray, B: Any) -> float:
+    """Return <A, B>; B may be a function that gives some of its rows.
+
+    Large ones go block by block, so that no product of n x k numbers is formed.
+    """
+    rows = B if callable(B) else B.__getitem__
+    if A.size <= BLOCK_NUMBERS:
+        return float((A * rows(slice(None))).sum(dtype=np.float64))
+    step = max(1, BLOCK_NUMBERS // A.shape[1])
+    blocks = [slice(at, at + step) for at in range(0, len(A), step)]
+    return sum(float((A[b] * rows(b)).sum(dtype=np.float64)) for b in blocks)
 
 
 def lord_objective(S: Graph, V: FloatArray, weight: FloatArray | None = None) -> float:
@@ -108,7 +125,7 @@ def blord_objective(
 ) -> float:
     """Return Tr(V'QSQV) + gamma Tr(V'QV), to be maximised."""
     QV = _times(weight, V)
-    return float((QV * (S @ QV)).sum() + gamma * (QV * V).sum())
+    return inner(QV, lambda rows: S[rows] @ QV) + gamma * inner(QV, V)
 
 
 def blord_gradient(

@@ -1,0 +1,345 @@
+"""How time and memory grow with n, beside other tools. Not part of `make bench`: hours.
+
+Usage: python -m benchmarks.growth [N ...] [--clusters K ...] [--page]
+
+Each case runs in a fresh process and is cut off after LIMIT seconds. growth.json gets
+one row after each case; cases that have a row there are not run again, so that the run
+can be stopped and taken up at any time (delete a row to measure it anew). growth.md and
+docs/growth.png are made from it, with --page alone too.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import clock, facts, peak, table
+
+SIZES = (10_000, 100_000, 1_000_000, 3_000_000)
+CLUSTERS = (10, 100)
+FEATURES = 32
+LIMIT = 20 * 60
+HERE = Path(__file__).parent
+RESULTS, PAGE = HERE / "growth.json", HERE / "growth.md"
+PICTURE = HERE.parent / "docs" / "growth.png"
+#: Largest growth that is accepted, as a power of n; and at 10^6, k = 10, on 2 cores.
+SLOPE, SECONDS, GIGABYTES = 1.1, 20 * 60, 6.0
+
+
+def mixture(n: int, k: int) -> tuple[Any, Any]:
+    """Return samples of k Gaussians that touch, as many of each, and whose they are."""
+    rng = np.random.default_rng(0)
+    centres = 1.2 * rng.standard_normal((k, FEATURES), dtype=np.float32)
+    y = rng.permutation(np.arange(n) % k)
+    X = rng.standard_normal((n, FEATURES), dtype=np.float32)
+    X += centres[y]
+    return X, y
+
+
+# -- what is compared: from X to labels, with the seconds of parts -------------------
+
+
+def lordclust(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    from lordclust import tau_path
+    from lordclust.graph import KNNGraph
+    from lordclust.solver import problem
+
+    graph = KNNGraph()
+    t_graph, S = clock(lambda: graph.build(X))
+    t_ends, _ = clock(lambda: problem.spectrum(S))
+    t_path, path = clock(lambda: tau_path(S, k))
+    parts = {
+        "graph s": t_graph,
+        "eigenvalues s": t_ends,
+        "path s": t_path - t_ends,
+        "recall": graph.recall_,
+        "iterations": int(path.n_iter.sum()),
+        "unfinished": int((~path.converged).sum()),
+    }
+    return path.labels[-1], parts
+
+
+def lordclust_single(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    from lordclust import BLoRD
+
+    model = BLoRD(k, dtype="float32", proba_top=5).fit(X)
+    return model.labels_, {"recall": model.recall_}
+
+
+def spectral(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    from sklearn.cluster import SpectralClustering
+
+    q = len(X).bit_length()
+    model = SpectralClustering(
+        k, affinity="nearest_neighbors", n_neighbors=q, random_state=0, n_jobs=-1
+    )
+    return model.fit_predict(X), {}
+
+
+def mini_batch(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    from sklearn.cluster import MiniBatchKMeans
+
+    model = MiniBatchKMeans(k, batch_size=4096, n_init=3, random_state=0)
+    return model.fit_predict(X), {}
+
+
+def constrained(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    from k_means_constrained import KMeansConstrained
+
+    n = len(X)
+    # One start: joblib's workers would only get a read-only copy, which it refuses.
+    model = KMeansConstrained(
+        k, size_min=n // k, size_max=-(-n // k), n_init=1, random_state=0, n_jobs=1
+    )
+    return model.fit_predict(X), {}
+
+
+def faiss_kmeans(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    import faiss
+
+    model = faiss.Kmeans(X.shape[1], k, niter=25, nredo=3, seed=0)
+    model.train(X)
+    return model.index.search(X, 1)[1].ravel(), {}
+
+
+def leiden(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+    import igraph
+    import leidenalg
+
+    from lordclust.graph import KNNGraph
+
+    t_graph, S = clock(lambda: KNNGraph().build(X))
+    upper = S.tocoo()
+    kept = upper.row < upper.col
+    edges = np.column_stack([upper.row[kept], upper.col[kept]])
+    graph = igraph.Graph(n=len(X), edges=edges)
+    found = leidenalg.find_partition(
+        graph, leidenalg.ModularityVertexPartition, weights=upper.data[kept], seed=0
+    )
+    parts = {"graph s": t_graph, "clusters found": len(found)}
+    return np.array(found.membership), parts
+
+
+TOOLS = {
+    "lordclust": lordclust,
+    "lordclust, float32": lordclust_single,
+    "scikit-learn SpectralClustering": spectral,
+    "scikit-learn MiniBatchKMeans": mini_batch,
+    "k-means-constrained": constrained,
+    "faiss k-means": faiss_kmeans,
+    "leidenalg": leiden,
+}
+
+
+# -- cases ---------------------------------------------------------------------------
+
+
+def measure(tool: str, n: int, k: int) -> dict[str, Any]:
+    """Run one case in this process."""
+    from sklearn.metrics import adjusted_rand_score
+
+    warm, _ = mixture(600, 3)
+    if tool.startswith("lordclust"):
+        TOOLS[tool](warm, 3)  # compile
+    X, y = mixture(n, k)
+    seconds, (labels, parts) = clock(lambda: TOOLS[tool](X, k))
+    row = {
+        "seconds": seconds,
+        "GB": peak() / 1024,
+        "ARI": adjusted_rand_score(y, labels),
+    }
+    return row | parts
+
+
+def fresh(tool: str, n: int, k: int) -> dict[str, Any]:
+    """Run one case in a process of its own; say so if it is cut off or fails."""
+    case = json.dumps([tool, n, k])
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "benchmarks.growth",
+        "--case",
+        case,
+    ]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT + 120, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"cut off": f"after {LIMIT // 60} minutes"}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no word"]
+        why = "killed, out of memory?" if done.returncode < 0 else lines[-1][:150]
+        return {"cut off": why}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def needed_gb(n: int, k: int) -> float:
+    """Return about how much memory lordclust needs."""
+    graph, arrays = 3 * 45 * 12, 11 * 8 * k
+    return n * (graph + arrays + 4 * 4 * FEATURES) / 2**30
+
+
+def free_gb() -> float:
+    with open("/proc/meminfo") as lines:
+        return next(int(x.split()[1]) for x in lines if "MemAvailable" in x) / 2**20
+
+
+def run(sizes: list[int], clusters: list[int]) -> None:
+    """Run all cases without a row, the small ones first."""
+    rows = read()["rows"]
+    for n in sorted(sizes):
+        for k in clusters:
+            for tool in TOOLS:
+                if any(same_case(row, tool, n, k) for row in rows):
+                    continue
+                print(f"{tool}, n = {n}, k = {k} ...", file=sys.stderr, flush=True)
+                start = time.time()
+                row = {"tool": tool, "n": n, "k": k} | result(rows, tool, n, k)
+                print(
+                    f"  {time.time() - start:.0f} s: {row}", file=sys.stderr, flush=True
+                )
+                rows.append(row)
+                RESULTS.write_text(
+                    json.dumps({"facts": facts(), "rows": rows}, indent=1) + "\n"
+                )
+
+
+def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, Any]:
+    """Return the numbers of a case, or why it was not run."""
+    for row in rows:
+        if row["tool"] == tool and row["k"] == k and "cut off" in row and row["n"] < n:
+            return {"cut off": f"not run: cut off at n = {row['n']}"}
+    if tool == "lordclust" and needed_gb(n, k) > free_gb():
+        return {"cut off": f"not run: needs about {needed_gb(n, k):.0f} GB"}
+    return fresh(tool, n, k)
+
+
+def same_case(row: dict[str, Any], tool: str, n: int, k: int) -> bool:
+    return (row["tool"], row["n"], row["k"]) == (tool, n, k)
+
+
+def read() -> dict[str, Any]:
+    if RESULTS.exists():
+        return json.loads(RESULTS.read_text())
+    return {"facts": facts(), "rows": []}
+
+
+# -- page and picture ----------------------------------------------------------------
+
+
+def slope(rows: list[dict[str, Any]], name: str) -> float | None:
+    """Return the power of n that a number grows with, from 10^5 on if possible."""
+    rows = [row for row in rows if name in row]
+    rows = [row for row in rows if row["n"] >= 100_000] if len(rows) > 2 else rows
+    if len(rows) < 2:
+        return None
+    x, y = np.log([row["n"] for row in rows]), np.log([row[name] for row in rows])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def of(rows: list[dict[str, Any]], tool: str, k: int) -> list[dict[str, Any]]:
+    found = [row for row in rows if row["tool"] == tool and row["k"] == k]
+    return sorted(found, key=lambda row: row["n"])
+
+
+def verdicts(rows: list[dict[str, Any]]) -> list[str]:
+    """Return what was promised and what came, one line each."""
+    lines = []
+    for k in sorted({row["k"] for row in rows}):
+        for name in ("path s", "GB"):
+            power = slope(of(rows, "lordclust", k), name)
+            if power is not None:
+                met = "met" if power <= SLOPE else "NOT met"
+                lines.append(
+                    f"- k = {k}: `{name}` grows as n^{power:.2f}, at most n^{SLOPE} "
+                    f"wanted: {met}."
+                )
+    for row in rows:
+        if same_case(row, "lordclust", 1_000_000, 10) and "seconds" in row:
+            met = row["seconds"] <= SECONDS and row["GB"] <= GIGABYTES
+            lines.append(
+                f"- A million samples, k = 10: {row['seconds'] / 60:.1f} minutes and "
+                f"{row['GB']:.1f} GB, at most {SECONDS // 60} and {GIGABYTES:g} "
+                f"wanted: {'met' if met else 'NOT met'}."
+            )
+    return lines
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a section in Markdown."""
+    rows = results["rows"]
+    head = ["tool", "n", "k", "seconds", "GB", "ARI", "graph s", "eigenvalues s",
+            "path s", "recall", "cut off"]  # fmt: skip
+    full = [{name: row.get(name, "") for name in head} for row in rows]
+    where = ", ".join(f"{k} {v}" for k, v in results["facts"].items())
+    parts = [
+        "## Growth",
+        f"Gaussian mixtures in {FEATURES} dimensions, from X to labels, each in a "
+        "process of its own on all cores. GB is the peak of the process, X included. "
+        "`lordclust` is the graph and the whole path in float64; with float32, one fit "
+        f"with `proba_top=5`. A case is cut off after {LIMIT // 60} minutes. leidenalg "
+        "chooses the number of clusters itself.",
+        table(full),
+        "\n".join(verdicts(rows)),
+        f"Measured with {where}. Written by `python -m benchmarks.growth`.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def draw(rows: list[dict[str, Any]]) -> None:
+    """Draw time and memory against n."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    clusters = sorted({row["k"] for row in rows})
+    size = (10, 3.6 * len(clusters))
+    figure, axes = plt.subplots(len(clusters), 2, figsize=size, squeeze=False)
+    for k, line in zip(clusters, axes, strict=True):
+        for axis, name in zip(line, ("seconds", "GB"), strict=True):
+            for tool in TOOLS:
+                points = [row for row in of(rows, tool, k) if name in row]
+                if points:
+                    axis.loglog(
+                        [row["n"] for row in points],
+                        [row[name] for row in points],
+                        marker="o",
+                        label=tool,
+                        linewidth=2.5 if tool == "lordclust" else 1.2,
+                    )
+            axis.set(xlabel="samples", ylabel=name, title=f"k = {k}")
+            axis.grid(alpha=0.3)
+    axes[0, 0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=120)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES))
+    parser.add_argument("--clusters", nargs="*", type=int, default=list(CLUSTERS))
+    parser.add_argument("--page", action="store_true", help="only make the page")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(measure(*json.loads(options.case))))
+        return
+    if not options.page:
+        run(options.sizes, options.clusters)
+    results = read()
+    PAGE.write_text(page(results))
+    draw(results["rows"])
+
+
+if __name__ == "__main__":
+    main()
