@@ -59,7 +59,7 @@ def worker_row(files: list[str], n_workers: int, order: str) -> dict[str, Any]:
 
     from lordclust.distributed import BLoRD
 
-    options = {"processes": True, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         LocalCluster(n_workers=n_workers, **options) as cluster,
         Client(cluster) as client,

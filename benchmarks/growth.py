@@ -215,8 +215,9 @@ def run(sizes: list[int], clusters: list[int]) -> None:
 def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, Any]:
     """Return the numbers of a case, or why it was not run."""
     for row in rows:
-        if row["tool"] == tool and row["k"] == k and "cut off" in row and row["n"] < n:
-            return {"cut off": f"not run: cut off at n = {row['n']}"}
+        smaller = row["n"] <= n and row["k"] <= k
+        if row["tool"] == tool and smaller and "cut off" in row:
+            return {"cut off": f"not run: cut off at n = {row['n']}, k = {row['k']}"}
     if tool == "lordclust" and needed_gb(n, k) > free_gb():
         return {"cut off": f"not run: needs about {needed_gb(n, k):.0f} GB"}
     return fresh(tool, n, k)

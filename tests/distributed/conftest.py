@@ -22,7 +22,7 @@ def two_processes():
         processes=True,
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=":0",
+        dashboard_address=":0",  # any free port: tests run side by side
     )
 
 

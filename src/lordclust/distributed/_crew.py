@@ -86,6 +86,7 @@ class Crew:
         """Put keepers onto workers, and have them take or make all blocks of S."""
         count = len(self.sources)
         self._enlist(count)
+        self.wanted = len(self.members)
         owners = np.linspace(0, len(self.members), count, endpoint=False)
         self.owners = owners.astype(np.int64)
         self._meet(np.zeros(count + 1, np.int64))
@@ -155,12 +156,15 @@ class Crew:
 
     def _wait(self, member: Member, future: Any) -> Any:
         """Return an answer, or find that there will be none."""
+        done = False
         while future is not None:
             try:
                 return future.result(timeout=POLL)
             except TimeoutError:
-                if future.done() or member.address not in self._workers():
+                if done or member.address not in self._workers():
                     raise LostError from None
+                # It may have come just now; if not, this was the answer.
+                done = future.done()
             except (OSError, CancelledError, KilledWorker):
                 raise LostError from None
         raise LostError
@@ -200,6 +204,8 @@ class Crew:
 
     def _meet(self, starts: IntArray) -> None:
         """Tell all keepers who keeps what."""
+        # By name, because members may change before all have met again.
+        self.keepers = [self.members[i].name for i in self.owners]
         peers = [(m.address, m.name) for m in self.members]
         self.ask_each(
             "meet",
@@ -238,7 +244,7 @@ class Crew:
         self.losses += 1
         if self.losses > MOST_LOSSES:
             raise RuntimeError(f"The fit has lost {self.losses} workers, and gives up.")
-        self._reassign(len(self.members))
+        self._reassign(self.wanted)
         self.ask("unnumber")
         # A loss while a loss was mended may have left more to do than this one.
         there = [block for answer in self.ask("stored") for block in answer]
@@ -260,11 +266,10 @@ class Crew:
                 break
             time.sleep(0.2)
         there = set(self._workers())
-        names = [self.members[i].name for i in self.owners]
         self.members = [m for m in self.members if m.address in there]
         self._enlist(wanted)
         place = {m.name: i for i, m in enumerate(self.members)}
-        owners = np.array([place.get(name, -1) for name in names])
+        owners = np.array([place.get(name, -1) for name in self.keepers])
         for block in np.flatnonzero(owners < 0):
             loads = np.bincount(owners[owners >= 0], minlength=len(self.members))
             owners[block] = int(loads.argmin())

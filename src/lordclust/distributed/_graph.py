@@ -67,26 +67,28 @@ class GraphBuilder:
 
 def _median(crew: Crew, which: str) -> float | None:
     """Return the median of the positive widths or distances, None if there is none."""
-    count = _ranks(crew, which, -1)[0]
+    most = int(np.float64(np.inf).view(np.int64))
+    count = int(_ranks(crew, which, np.array([most]))[0])
     if count == 0:
         return None
-    low, high = (_ordered(crew, which, r) for r in ((count - 1) // 2, count // 2))
-    return float(np.mean([low, high]))
+    middle = [
+        _ordered(crew, which, rank, most) for rank in ((count - 1) // 2, count // 2)
+    ]
+    return float(np.mean(middle))
 
 
-def _ordered(crew: Crew, which: str, rank: int) -> float:
-    """Return the number of a rank, found by counting: one bit of it a round."""
-    low, high = 0, int(np.float64(np.inf).view(np.int64))
+def _ordered(crew: Crew, which: str, rank: int, most: int) -> float:
+    """Return the number of a rank, found by counting: eight bits of it a round."""
+    low, high = 0, most  # the number is in this range, as an integer
     while low < high:
-        middle = (low + high) // 2
-        if _ranks(crew, which, middle)[1] > rank:
-            high = middle
-        else:
-            low = middle + 1
+        step = (high - low) // 256 + 1
+        limits = np.array([*range(low, high, step), high])
+        place = int(np.argmax(_ranks(crew, which, limits) > rank))
+        low = int(limits[place - 1]) + 1 if place else low
+        high = int(limits[place])
     return float(np.int64(low).view(np.float64))
 
 
-def _ranks(crew: Crew, which: str, limit: int) -> tuple[int, int]:
-    """Return how many numbers there are, and how many of them up to the limit."""
-    counts = np.sum(crew.ask("ranks", which, limit), axis=0)
-    return int(counts[0]), int(counts[1])
+def _ranks(crew: Crew, which: str, limits: IntArray) -> IntArray:
+    """Return how many numbers are up to each limit, on all workers together."""
+    return np.asarray(np.sum(crew.ask("ranks", which, limits), axis=0))

@@ -158,16 +158,17 @@ class Keeper:
         for block, near in self.near.items():
             self.scales[block] = near.distance[:, nth - 1].copy()
 
-    async def ranks(self, which: str, limit: int) -> tuple[int, int]:
-        """Count positive widths (or distances), and those at most ``limit``.
+    async def ranks(self, which: str, limits: IntArray) -> IntArray:
+        """Count positive widths (or distances) up to each limit.
 
         Positive doubles sort as their bits do, read as integers.
         """
         kept = [self.scales[b] for b in self.mine]
         if which == "distances":
             kept = [near.distance.ravel() for near in self.near.values()]
-        bits = [x[x > 0].view(np.int64) for x in kept]
-        return sum(x.size for x in bits), sum(int((x <= limit).sum()) for x in bits)
+        bits = [np.sort(x[x > 0].view(np.int64)) for x in kept]
+        counts = [np.searchsorted(x, limits, "right") for x in bits]
+        return np.asarray(np.sum(counts, axis=0))
 
     async def floor_widths(self, targets: IntArray, floor: float | None) -> None:
         """Raise small widths to the floor; without one all are 1."""
