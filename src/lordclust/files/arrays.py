@@ -213,7 +213,7 @@ def _sparse_matrix(arrays: Mapping[str, Any], source: Source) -> Any:
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(length) for length in arrays["shape"])
     data = arrays["data"]
-    _check_sparse_shape(shape, data.size, source.path)
+    check_sparse_shape(shape, data.size, source.path)
     if kind == "coo":
         return sparse.coo_array((data, (arrays["row"], arrays["col"])), shape=shape)
     if kind not in ("csr", "csc"):
@@ -229,7 +229,7 @@ def _sparse_matrix(arrays: Mapping[str, Any], source: Source) -> Any:
     return X
 
 
-def _check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
+def check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
     """Refuse a shape whose bare rows would fill the memory."""
     if len(shape) != 2 or min(shape) < 0 or max(shape) > entries + _EMPTY_ROWS:
         raise InputError(
@@ -270,38 +270,8 @@ def read_mat_file(source: Source, wish: Wish) -> Table:
 
 def read_mtx_file(source: Source, wish: Wish) -> Table:
     """Read a MatrixMarket file, dense or sparse."""
-    from scipy.io import mmread
+    from lordclust.files.matrix_market import read_mtx
 
     with source.open() as file:
-        content = file.read()
-    _check_mtx_size(content, source.path)
-    X = mmread(io.BytesIO(content))
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
+        X = read_mtx(file.read(), source.path)
     return Table(_picked(X, source, wish), source=source.path)
-
-
-def _check_mtx_size(content: bytes, path: str) -> None:
-    """Refuse a header that claims more than the text can hold."""
-    size = b""
-    for line in io.BytesIO(content):
-        if line.strip() and not line.startswith(b"%"):
-            size = line
-            break
-    try:
-        rows, columns, *rest = (int(word) for word in size.split())
-    except ValueError:
-        raise InputError(
-            path,
-            "there is no line with the size of the matrix. It is cut, or no "
-            "MatrixMarket file: write it with scipy.io.mmwrite.",
-        ) from None
-    entries = rest[0] if rest else rows * columns
-    # Half of a symmetric matrix is written, and an entry takes two bytes or more.
-    if min(rows, columns, entries) < 0 or entries > len(content) + rows:
-        raise InputError(
-            path,
-            f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
-            "or damaged: write it again.",
-        )
-    _check_sparse_shape((rows, columns), entries, path)
