@@ -13,6 +13,7 @@ from lordclust._typing import FloatArray
 from lordclust.files.arrays import check_sparse_shape
 from lordclust.files.error import InputError
 
+_BLOCK = 1 << 24  # bytes that are converted at once
 _MAGIC = b"%%matrixmarket"
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
@@ -53,7 +54,7 @@ def read_mtx(content: bytes, path: str) -> Any:
     """
     head = _head(content, path)
     width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
-    numbers = _numbers(content[head.body :], width, path)
+    numbers = _numbers(content, head.body, width, path)
     if len(numbers) != head.entries:
         raise InputError(
             path,
@@ -126,30 +127,41 @@ def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], in
     return (rows, columns), below.get(symmetry, rows * (rows - 1) // 2)
 
 
-def _numbers(body: bytes, width: int, path: str) -> FloatArray:
-    """Return the lines of a text as rows of so many numbers."""
-    letters = np.frombuffer(body, np.uint8)
+def _numbers(content: bytes, start: int, width: int, path: str) -> FloatArray:
+    """Return the lines from a place on as rows of so many numbers."""
+    parts: list[FloatArray] = [np.empty((0, width))]
+    line = 0
+    while start < len(content):
+        end = content.rfind(b"\n", start, start + _BLOCK) + 1
+        end = end or content.find(b"\n", start) + 1 or len(content)
+        parts.append(_block(content[start:end], width, line, path))
+        line += content.count(b"\n", start, end)
+        start = end
+    return np.concatenate(parts)
+
+
+def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
+    """Return some lines as rows of numbers; so many lines came before."""
+    letters = np.frombuffer(text, np.uint8)
     space = (letters == 32) | ((letters >= 9) & (letters <= 13))
     begins = ~space
     begins[1:] &= space[:-1]
-    ends = np.flatnonzero(letters == 10)
-    words = np.diff(np.cumsum(begins)[ends], prepend=0) if len(ends) else np.empty(0)
-    last = int(np.count_nonzero(begins)) - int(words.sum())
-    counts = np.append(words, last)
-    wrong = np.flatnonzero((counts != 0) & (counts != width))
+    first = np.flatnonzero(np.append(True, letters[:-1] == 10))
+    words = np.add.reduceat(begins, first, dtype=np.int64)
+    wrong = np.flatnonzero((words != 0) & (words != width))
     if wrong.size:
         raise InputError(
             path,
-            f"an entry has {width} numbers, but line {wrong[0] + 1} after the size has "
-            f"{int(counts[wrong[0]])} words. It is damaged: write it again.",
+            f"an entry has {width} numbers, but line {line + wrong[0] + 1} after the "
+            f"size has {words[wrong[0]]} words. It is damaged: write it again.",
         )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # about text that is no number
-            numbers = np.fromstring(body, dtype=np.float64, sep=" ")
+            numbers = np.fromstring(text, dtype=np.float64, sep=" ")
     except (ValueError, DeprecationWarning):
         numbers = np.empty(0)
-    if len(numbers) != int(counts.sum()):
+    if len(numbers) != words.sum():
         raise InputError(
             path, "its entries are not all numbers. It is damaged: write it again."
         )
