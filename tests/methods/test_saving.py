@@ -274,7 +274,13 @@ def test_forged_documents(tmp_path_factory, small, data):
         ("V_", lambda a: a[:-1], "V_ is float64 of shape"),
         ("samples", lambda a: a[:-1], "samples are of shape"),
         ("affinity_matrix_.indices", lambda a: a + 99, "parts do not fit together"),
-        ("posed.mass", lambda a: -a, "the shares are not those of clusters"),
+        ("posed.mass", lambda a: -a, "the rows are not those of samples"),
+        # With this one, agreement() never came to an end.
+        ("posed.mass", lambda a: a + 2**31 * (a == a[0]), "the rows are not those"),
+        ("posed.mu", lambda a: -a, "the shares are not those of clusters"),
+        ("posed.mu", lambda a: 2 * a, "the squares of mu are not shares of 1"),
+        ("posed.weight", lambda a: 2 * a, "the weights are not those of samples"),
+        ("affinity_matrix_.data", lambda a: a * np.inf, "S must be finite"),
         ("posed.weight", lambda a: 0 * a, "the weights are not those of samples"),
         ("membership_", lambda a: 2 * a, "membership_ are not shares of 1"),
         ("proportions_", lambda a: a[::-1] - 1, "proportions_ are not shares of 1"),
@@ -306,6 +312,25 @@ def test_forged_selections(tmp_path, change, hint):
     BLoRD(2, tau="auto").fit(SMALL).save(path)
     document, arrays = read_archive(path)
     document["fitted"]["selection_"] |= change
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match=hint):
+        BLoRD.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ({"ends": [1.0, -1.0]}, "ends of the spectrum"),
+        ({"ends": [0.0, {"float": "inf"}]}, "ends of the spectrum"),
+        ({"ends": [None, 1.0]}, "ends of the spectrum"),
+        ({"tau": 7.0}, "tau must be a number in"),
+    ],
+)
+def test_forged_problems(tmp_path, small, change, hint):
+    path = tmp_path / "m.lord"
+    path.write_bytes(small)
+    document, arrays = read_archive(path)
+    document["fitted"]["posed"] |= change
     write_archive(path, document, arrays, force=True)
     with pytest.raises(InputError, match=hint):
         BLoRD.load(path)

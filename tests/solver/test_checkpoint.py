@@ -300,6 +300,8 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("V", np.full((60, 3), np.nan)),
         ("V", np.full((60, 3), -1.0)),
         ("V", np.zeros((2, 3))),
+        ("V", np.zeros((60, 3))),  # rows that sum to nothing became NaN
+        ("V", np.full((60, 3), 1e300)),
         ("b", np.zeros(5)),
         ("memory", np.zeros(3)),
         ("counters", np.array([10**9, 1, 0, 0])),
@@ -308,12 +310,16 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("history", np.zeros(1)),
         ("place", np.array([0.5, np.inf, 0, 0])),
         ("place", np.zeros(2)),
+        ("place", np.array([2.0, 0.1, 0, 0])),
         ("ends", np.array([np.nan, 1])),
+        ("ends", np.array([1.0, -1.0])),
         ("rows.labels", np.full((3, 60), 200, dtype=np.uint8)),
         ("rows.numbers", np.zeros((6, 0))),
         ("rows.numbers", np.full((6, 3), np.nan)),
         ("kept.taus", np.array([0.1, 0.2])),
+        ("kept.taus", np.array([0.777])),
         ("kept.0", np.zeros((2, 2))),
+        ("kept.0", np.zeros((60, 3))),
     ],
 )
 def test_forged_parts_are_refused(blocks, half, name, value):
@@ -324,6 +330,18 @@ def test_forged_parts_are_refused(blocks, half, name, value):
     missing = {key: array for key, array in arrays.items() if key != name}
     write_archive(half, document, missing, force=True)
     with pytest.raises(InputError, match="its parts do not fit together"):
+        tau_path(blocks, 3, checkpoint=half)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: t[::-1], lambda t: t + 1, lambda t: 0 * t]
+)
+def test_taus_that_do_not_rise_are_refused(blocks, half, change):
+    document, arrays = read_archive(half)
+    numbers = arrays["rows.numbers"].copy()
+    numbers[0] = change(numbers[0])
+    write_archive(half, document, arrays | {"rows.numbers": numbers}, force=True)
+    with pytest.raises(InputError, match=r"do not fit together \(taus\)"):
         tau_path(blocks, 3, checkpoint=half)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from lordclust._validation import check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
@@ -422,14 +423,18 @@ def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
     posed = _unpacked(state.get("posed"), arrays)
     own = S if posed is None or posed["S"] is None else posed["S"]
     for graph in (S, own):
-        values = graph.data if sparse.issparse(graph) else graph
-        if graph.shape != (n, n) or not np.isfinite(values).all():
+        if check_similarity(graph).shape != (n, n):
             raise ValueError(f"the graph is of shape {graph.shape}")
     model.affinity_matrix_ = S
     if posed is not None:
-        omega = Omega(**posed["omega"])
+        omega, ends = Omega(**posed["omega"]), Spectrum(*posed["ends"])
         _check_omega(omega, n, len(model.proportions_))
-        model._posed = Posed(own, omega, Spectrum(*posed["ends"]), posed["tau"])
+        if (
+            not all(type(end) is float for end in ends)
+            or not -np.inf < ends.low <= (ends.high) < np.inf
+        ):
+            raise ValueError(f"the ends of the spectrum are {tuple(ends)}")
+        model._posed = Posed(own, omega, ends, check_tau(posed["tau"]))
 
 
 def _check_omega(omega: Omega, n: int, k: int) -> None:
@@ -444,7 +449,10 @@ def _check_omega(omega: Omega, n: int, k: int) -> None:
     for name in ("strength", "width"):
         if type(getattr(omega, name)) is not float or not getattr(omega, name) >= 0:
             raise ValueError(f"{name} is {getattr(omega, name)!r}")
-    if omega.weight.min() < 0 or omega.weight.max() <= 0:
+    if omega.weight.min() < 0 or abs(omega.weight.sum() / n - 1) > 1e-6:
         raise ValueError("the weights are not those of samples")
-    if not 0 < len(omega.mu) <= k or min(omega.mu.min(), omega.mass.min()) <= 0:
+    if np.abs(n * omega.mass - 1).max() > 1e-6:
+        raise ValueError("the rows are not those of samples")
+    if not 0 < len(omega.mu) <= k or omega.mu.min() <= 0:
         raise ValueError("the shares are not those of clusters")
+    _check_shares(omega.mu**2, "the squares of mu")

@@ -25,6 +25,8 @@ from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
 from lordclust.solver.problem import Spectrum
 
 FORMAT, VERSION = "lordclust checkpoint", 1
+#: Relative error of a row of V that float32 may leave.
+ROUNDING = 1e-4
 #: Counters that outlive a run; the rest says where things are in memory.
 COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
 
@@ -134,7 +136,9 @@ class Checkpoint:
             _check_solver(self.arrays, _compiled(engine))
             tau, step, open_race, done = self.arrays["place"].tolist()
         except (KeyError, ValueError) as error:
-            raise self._refused(f"its parts do not fit together ({error})") from error
+            raise self.refused(f"its parts do not fit together ({error})") from error
+        if not 0 <= tau <= 1 or not 0 <= step <= 1:
+            raise self.refused("its parts do not fit together (place)")
         self.place = Place(tau, step, bool(open_race), bool(done))
         _put(_compiled(engine), self.arrays)
         return True
@@ -164,7 +168,7 @@ class Checkpoint:
             fits = fits and wanted in (None, came)
         fits = fits and array.size > 0 and np.isfinite(array).all()
         if not fits or (below and array.max() >= below):
-            raise self._refused(f"its parts do not fit together ({name})")
+            raise self.refused(f"its parts do not fit together ({name})")
 
     def _read(self) -> Arrays:
         """Return the arrays of the file, if it is a checkpoint of this problem."""
@@ -172,23 +176,25 @@ class Checkpoint:
             document, arrays = read_archive(self.path)
         except InputError as error:
             reason = error.message.partition(". ")[0]
-            raise self._refused(reason.replace("model file", "checkpoint")) from error
+            raise self.refused(reason.replace("model file", "checkpoint")) from error
         if document.get("format") != FORMAT or document.get("version") != VERSION:
-            raise self._refused(
+            raise self.refused(
                 f"it is no checkpoint of version {VERSION}, but says format "
                 f"{document.get('format')!r}"
             )
         if document.get("problem") != self.problem:
-            raise self._refused(
+            raise self.refused(
                 "it belongs to another problem: the graph, a parameter or the version "
                 f"of lordclust differs (it was written by {document.get('library')})"
             )
         for name, shape in {"ends": (2,), "place": (4,)}.items():
             if name not in arrays or not _is_finite(arrays[name], shape):
-                raise self._refused(f"its parts do not fit together ({name})")
+                raise self.refused(f"its parts do not fit together ({name})")
+        if arrays["ends"][0] > arrays["ends"][1]:
+            raise self.refused("its parts do not fit together (ends)")
         return arrays
 
-    def _refused(self, reason: str) -> InputError:
+    def refused(self, reason: str) -> InputError:
         """Return the error for a file that cannot be gone on with."""
         return InputError(
             self.path,
@@ -235,8 +241,11 @@ def _check_solver(arrays: Arrays, engine: Engine) -> None:
     length = int(counters[0]) + 1
     if counters.min() < 0 or counters[1] > kernels.EXHAUSTED or counters[3] > 1:
         raise ValueError("counters")
-    if not _is_finite(arrays["history"], (length,)) or arrays["V"].min() < 0:
+    if not _is_finite(arrays["history"], (length,)):
         raise ValueError("history")
+    rows = engine.n * (arrays["V"] @ engine.omega.mu)
+    if arrays["V"].min() < 0 or np.abs(rows - 1).max() > ROUNDING:
+        raise ValueError("V")
 
 
 def _is_finite(array: Any, shape: tuple[int, ...], infinite: bool = False) -> bool:

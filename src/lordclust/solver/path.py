@@ -27,7 +27,7 @@ from lordclust._validation import (
 from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import problem
-from lordclust.solver.checkpoint import Checkpoint, Place, fingerprint
+from lordclust.solver.checkpoint import ROUNDING, Checkpoint, Place, fingerprint
 from lordclust.solver.descent import settled
 from lordclust.solver.engine import Engine, Solver
 from lordclust.solver.omega import Omega
@@ -394,9 +394,15 @@ class _Rows:
         m = arrays["rows.numbers"].shape[1]
         saved.check("rows.labels", "u", (m, n), below=k)
         saved.check("kept.taus", "f", (None,))
-        for i, tau in enumerate(arrays["kept.taus"].tolist()):
+        taus, kept = arrays["rows.numbers"][0], arrays["kept.taus"]
+        inside = 0 <= taus[0] <= taus[-1] <= saved.place.tau
+        if not inside or np.any(np.diff(taus) <= 0) or not np.all(np.isin(kept, taus)):
+            raise saved.refused("its parts do not fit together (taus)")
+        for i, tau in enumerate(kept.tolist()):
             saved.check(f"kept.{i}", "f", (n, k))
-            self.kept[tau] = arrays[f"kept.{i}"]
+            P = self.kept[tau] = arrays[f"kept.{i}"]
+            if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > ROUNDING:
+                raise saved.refused(f"its parts do not fit together (kept.{i})")
         tau, objective, n_iter, *rest = arrays["rows.numbers"]
         residual, converged, blocks = rest[0], rest[1].astype(bool), rest[2]
         columns = (tau.tolist(), objective.tolist(), list(arrays["rows.labels"]),
