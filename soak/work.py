@@ -75,7 +75,7 @@ def random_starts(bench: Bench) -> None:
 def known_labels(bench: Bench) -> None:
     X, k = bench.samples(200), bench.k()
     known = np.full(len(X), -1)
-    few = bench.rng.choice(len(X), 2 * k, replace=False)
+    few = bench.rng.choice(len(X) - 2, 2 * k, replace=False) + 2  # none is linked
     known[few] = np.arange(2 * k) % k
     model = BLoRD(k, tau=0.3).fit(X, known_labels=known, must_link=[[0, 1]])
     check((model.labels_[few] == known[few]).all(), "known labels stay")
