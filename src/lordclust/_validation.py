@@ -18,12 +18,18 @@ from lordclust._typing import FloatArray, Graph, IntArray
 SYMMETRY_TOL = 1e-8
 #: Largest distance of sum(proportions) from 1 that counts as rounding.
 SUM_TOL = 1e-6
+#: How far squares of similarities stay from the ends of a type's range, for sums.
+SPARE_RANGE = 1e-3
 
 _BLOCK_ROWS = 256
 
 
 def check_similarity(
-    S: Any, *, name: str = "S", nonnegative: bool | str = False
+    S: Any,
+    *,
+    name: str = "S",
+    nonnegative: bool | str = False,
+    any_unit: bool = False,
 ) -> Graph:
     """Return S as a symmetric floating-point array or canonical CSR array.
 
@@ -36,6 +42,8 @@ def check_similarity(
     nonnegative : bool or str, default=False
         Refuse negative entries. A string says who needs this, such as
         ``"SymNMF"``, and goes into the message.
+    any_unit : bool, default=False
+        Take numbers of any size: for work that forms no squares.
 
     Returns
     -------
@@ -57,6 +65,8 @@ def check_similarity(
     S = check_square(S, name)
     values = S.data if sparse.issparse(S) else S
     _check_finite(values, name)
+    if not any_unit:
+        check_range(values, name, values.dtype)
     if nonnegative:
         _check_nonnegative(values, name, nonnegative)
     return _to_symmetric(S, name)
@@ -74,6 +84,41 @@ def check_square(S: Any, name: str = "S") -> Graph:
     S = S if sparse.issparse(S) else to_array(S, name)
     _check_square(S.shape, name)
     return _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
+
+
+def in_dtype(S: Graph, dtype: Any) -> Graph:
+    """Return a checked similarity in float64 as it is, or in float32 if that holds it.
+
+    Examples
+    --------
+    >>> in_dtype(np.eye(2), "float32").dtype
+    dtype('float32')
+    """
+    if check_dtype(dtype) == np.float64 or S.dtype == np.float32:
+        return S
+    values = S.data if sparse.issparse(S) else S
+    check_range(values, "S", np.float32)
+    return S.astype(np.float32)
+
+
+def check_range(values: Any, name: str, dtype: Any = np.float64) -> None:
+    """Refuse numbers so large or small that their squares leave the type's range.
+
+    Examples
+    --------
+    >>> check_range(np.array([0.0, 1e150]), "X")
+    """
+    if not values.size:
+        return
+    kind = np.dtype(dtype)
+    top = max(float(values.max()), -float(values.min()))
+    low = float(np.finfo(kind).tiny) ** 0.5 / SPARE_RANGE
+    high = float(np.finfo(kind).max) ** 0.5 * SPARE_RANGE
+    if top > high or 0 < top < low:
+        raise ValueError(
+            f"{name} must have a largest entry from {low:.0e} to {high:.0e} in {kind}, "
+            f"got {top:.3g}. Divide {name} by it."
+        )
 
 
 def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -18,6 +19,7 @@ from lordclust._validation import (
     check_dense_size,
     check_n_clusters,
     check_positive,
+    check_range,
 )
 from lordclust.graph import KNNGraph, make_affinity
 from lordclust.graph.affinity import find_affinity
@@ -66,6 +68,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def _read(self, X: Any) -> Any:
         """Return the checked S, or X itself."""
         if not self.takes_graph:
+            check_range(X.data if sparse.issparse(X) else X, "X")
             return X
         who = type(self).__name__ if self.nonnegative else False
         tell = callbacks.graph_share(self)

@@ -21,6 +21,7 @@ from lordclust._validation import (
     check_proportions,
     check_room,
     check_weights,
+    in_dtype,
     is_auto,
     refuse_both,
     split_proportions,
@@ -164,9 +165,7 @@ class DoublyStochasticClusterer(
     ) -> tuple[Graph, tuple[SolverResult, FloatArray, Omega]]:
         """Build the graph and solve; callbacks hear of each part."""
         callbacks.begin(self)
-        S = self._read(X)
-        if check_dtype(self.dtype) == np.float32:
-            S = S.astype(np.float32, copy=False)
+        S = in_dtype(self._read(X), self.dtype)
         callbacks.step(self, "graph")
         found = self._solve(X, S, wish)
         callbacks.end(self)

@@ -436,6 +436,7 @@ class BLoRD(DoublyStochasticClusterer):
         if not self._selects():
             self.__dict__.pop("selection_", None)  # of an earlier fit
             return super()._solve(X, S, wish)
+        S, level = problem.levelled(S, wish.omega.weight)
         S = wish.links.into(S)
         ends = problem.spectrum(S, wish.omega.weight)
         omega = wish.omega.beside(ends.width)
@@ -447,7 +448,7 @@ class BLoRD(DoublyStochasticClusterer):
         kept, self.selection_ = choose(task, omega, count_threads(self.n_jobs))
         callbacks.step(self, "choice")
         self.tau_ = self._tau(S) if not is_auto(self.tau) else kept.candidate.tau
-        self.gamma_ = ends.gamma(self.tau_)
+        self.gamma_ = ends.gamma(self.tau_) - level
         self._posed = Posed(S, kept.omega, ends, self.tau_)
         result = go_to(task, kept, self.tau_)
         self.all_objectives_ = np.array([result.objective])
@@ -469,6 +470,7 @@ class BLoRD(DoublyStochasticClusterer):
     def _descend(
         self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
     ) -> list[SolverResult]:
+        S, level = problem.levelled(S, omega.weight)
         S = links.into(S)
         tau = self._tau(S)
         starts: list[Any] = self._starts(omega)
@@ -503,7 +505,7 @@ class BLoRD(DoublyStochasticClusterer):
             starts = list(zip(starts, saves, strict=True))
             task, gain = path, 0.0  # its taus tell
         results = self._run_all(task, starts, gain)
-        self.tau_, self.gamma_ = tau, ends.gamma(tau)
+        self.tau_, self.gamma_ = tau, ends.gamma(tau) - level
         self._posed = Posed(S, omega, ends, tau)
         return results
 

@@ -97,7 +97,7 @@ def project_ds(
            [0.5, 0.5]])
     """
     check_choice(solver, SOLVERS, "solver")
-    S = np.asarray(check_similarity(S), dtype=np.float64)
+    S = np.asarray(check_similarity(S, any_unit=True), dtype=np.float64)
     n = len(S)
     if trace is not None and not 0 < trace <= n:
         raise ValueError(f"trace must be above 0 and at most n={n}, got {trace}.")

@@ -10,7 +10,10 @@ from lordclust.solver import paper, problem
 from lordclust.solver.engine import Callback, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
-from lordclust.solver.projection import project_newton
+from lordclust.solver.projection import feasibility_error, project_newton
+
+#: Relative error of a row or column sum that counts as rounding.
+FEASIBLE = 1e-12
 
 
 def solve_blord(
@@ -100,11 +103,19 @@ def _residual(
 
 
 def settled(engine: Solver) -> FloatArray:
-    """Return V, feasible to rounding also when the descent was cut short."""
-    V = engine.get()
-    if engine.converged or not engine.omega.exact:
+    """Return V, feasible to rounding also when the descent was cut short.
+
+    The last projection may have run out of digits: of a nearly hard V all but none
+    of the rows tell the columns where to go. V itself is easier to project.
+    """
+    V, omega = engine.get(), engine.omega
+    if not omega.exact:
         return V
-    return project_newton(V, engine.omega)[0]
+    # float32 has no digits to win.
+    single = V.dtype == np.float32
+    if engine.converged and (single or feasibility_error(V, omega) <= FEASIBLE):
+        return V
+    return project_newton(V, omega)[0]
 
 
 def paper_blord(

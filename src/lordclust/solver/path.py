@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from lordclust._typing import FloatArray, Graph
 from lordclust._validation import (
     check_choice,
-    check_dtype,
     check_known_labels,
     check_n_clusters,
     check_proportions,
     check_room,
     check_similarity,
     check_weights,
+    in_dtype,
     split_proportions,
 )
 from lordclust.result import TauPath
@@ -294,9 +294,7 @@ def tau_path(
     >>> path.labels[-1]
     array([0, 0, 0, 1, 1, 1])
     """
-    S = check_similarity(S)
-    if check_dtype(dtype) == np.float32:
-        S = S.astype(np.float32, copy=False)
+    S = in_dtype(check_similarity(S), dtype)
     n = S.shape[0]
     k = check_n_clusters(n_clusters, n)
     prior, strength = split_proportions(proportions)
@@ -313,6 +311,7 @@ def tau_path(
         limits = float(tol), int(max_iter), grid, kept, str(np.dtype(dtype))
         saved = Checkpoint(checkpoint, fingerprint("tau_path", S, omega, V, *limits))
     ends = saved.ends if saved is not None else None
+    S, level = problem.levelled(S, omega.weight)
     ends = problem.spectrum(S, omega.weight) if ends is None else ends
     omega = omega.beside(ends.width)
     engine = Engine(S, omega, n_threads=count_threads(n_jobs), dtype=dtype)
@@ -326,7 +325,7 @@ def tau_path(
         checkpoint=saved,
     ):  # fmt: skip
         rows.add(tau, residual, n_iter, converged)
-    return rows.record(shares)
+    return rows.record(shares, level)
 
 
 def _start_of_path(start: Any, omega: Omega, random_state: Any) -> FloatArray:
@@ -420,8 +419,8 @@ class _Rows:
         near |= set() if self.wanted else {float(grid[-1])}
         self.kept = {t: self.kept[t] for t in sorted(near)}
 
-    def record(self, shares: FloatArray) -> TauPath:
-        """Return the path with clusters in canonical order."""
+    def record(self, shares: FloatArray, level: float = 0.0) -> TauPath:
+        """Return the path with clusters in canonical order, for S + level I."""
         tau, objective, labels, n_iter, residual, converged, blocks = (
             np.array(column) for column in zip(*self.rows, strict=True)
         )
@@ -439,5 +438,5 @@ class _Rows:
             converged=converged,
             block_diagonality=blocks,
             proportions=shares[order],
-            eigenvalues=(self.ends.low, self.ends.high),
+            eigenvalues=(self.ends.low + level, self.ends.high + level),
         )

@@ -411,11 +411,12 @@ def _upper_bound(M: FloatArray, k: int) -> float:
     n = len(M)
     M = 0.5 * (M + M.T)
     rounding = 4 * n * np.finfo(float).eps * float(np.linalg.norm(M))
-    top = eigh(
-        off_ones(M), eigvals_only=True, subset_by_index=[n - 2, n - 2],
-        overwrite_a=True, check_finite=False,
+    # All of them: the search for one alone fails where most are equal.
+    values = eigh(
+        off_ones(M), eigvals_only=True, driver="ev", overwrite_a=True,
+        check_finite=False,
     )  # fmt: skip
-    return float(M.sum() / n + (k - 1) * top[0] + k * rounding)
+    return float(M.sum() / n + (k - 1) * values[n - 2] + k * rounding)
 
 
 def _panels(n: int) -> Iterator[slice]:

@@ -13,6 +13,8 @@ from lordclust._typing import FloatArray, Graph
 BLOCK_NUMBERS = 1 << 22
 #: Below this many samples a full eigendecomposition is cheaper than Lanczos.
 DENSE_EIGEN = 48
+#: A diagonal that exceeds all else so many times is taken out before the work.
+DWARFS = 1e3
 
 
 class Spectrum(NamedTuple):
@@ -29,6 +31,40 @@ class Spectrum(NamedTuple):
     def gamma(self, tau: float) -> float:
         """Return gamma = -high + tau (high - low)."""
         return -self.high + tau * (self.high - self.low)
+
+
+def levelled(S: Graph, weight: FloatArray | None = None) -> tuple[Graph, float]:
+    """Return S - cI and c, the constant of a diagonal that dwarfs all other entries.
+
+    B-LoRD has the same V for both at every tau: gamma is larger by c for S - cI. But
+    sums with c in them lose the digits that tell clusters apart. If nothing is dwarfed,
+    or if weights differ and V does too, S itself is returned, and 0.
+    """
+    diagonal = np.asarray(S.diagonal(), dtype=np.float64)
+    c = float(np.median(diagonal))
+    limit = abs(c) / DWARFS
+    if c == 0 or not (weight is None or np.all(weight == 1)):
+        return S, 0.0
+    if np.abs(diagonal - c).max() > limit or _largest_beside(S, limit) > limit:
+        return S, 0.0
+    if sp.issparse(S):
+        return sp.csr_array(S - sp.diags_array(np.full(len(diagonal), c))), c
+    S = S.copy()
+    np.fill_diagonal(S, diagonal - c)
+    return S, c
+
+
+def _largest_beside(S: Graph, enough: float) -> float:
+    """Return the largest |S_ij| beside the diagonal, or one that is beyond enough."""
+    if sp.issparse(S):
+        rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+        return float(np.abs(S.data[rows != S.indices]).max(initial=0.0))
+    top = 0.0
+    for i, row in enumerate(S):
+        top = max(top, float(np.abs(np.delete(row, i)).max(initial=0.0)))
+        if top > enough:
+            break
+    return top
 
 
 def balanced(S: Graph, weight: FloatArray | None) -> Graph:

@@ -18,9 +18,10 @@ GROWTH, SLOWEST, ASTRAY = 10.0, 1.1, 1e-6
 RETRIES = 20
 #: How often a projection that ended before its last digits is gone on with.
 SHARPENINGS = 5
-#: How many times larger than V the entries of U may be: beyond, rounding leaves few
-#: digits of V, and only which face of Omega(mu) is the nearest can be told.
-LARGEST = 1e11
+#: Entries of U as multiples of the largest row sum that still count. The projection of
+#: t U stays the same once t is large, and is within 1/t of it before, relative to
+#: |U|; digits are lost as eps t: in the middle both errors are about 1e-8.
+LARGEST = 1e8
 
 
 def check_mu(mu: Any) -> FloatArray:
@@ -51,6 +52,11 @@ def _check_U(U: Any, mu: FloatArray) -> FloatArray:
         )
     if not np.all(np.isfinite(U)):
         raise ValueError("U must be finite, got NaN or infinity; remove those rows.")
+    if np.abs(U).max() > 1e300:
+        raise ValueError(
+            f"U must have entries of at most 1e300, got {np.abs(U).max():.3g}; divide "
+            "it by that, which hardly changes its projection."
+        )
     return np.asarray(U)
 
 
@@ -108,6 +114,12 @@ def project_omega(
     Returns
     -------
     V : ndarray of shape (n, k)
+
+    Notes
+    -----
+    V is feasible to rounding whatever the size of U. Of a U beyond 1e8 times the
+    largest row sum the first eight digits count: <U, V> is then within about 1e-8 |U|
+    of the largest there is.
 
     Examples
     --------
@@ -167,15 +179,14 @@ def project_newton(
     mu, engine = omega.mu, Engine(None, omega)
     # U + 1 a' + b mu' has the same projection: take the common part out, so that
     # large entries leave as many digits as possible. Columns that give way see a.
-    halved = _halvings(U) if ease == 0 else 1.0
-    shift = (U * halved).mean(axis=0) if ease == 0 else np.zeros(len(mu))
-    centred = U * halved - shift
+    shift = U.mean(axis=0) if ease == 0 else np.zeros(len(mu))
+    centred = U - shift
     centred -= np.outer(centred @ mu, mu)
-    part = _bearable(centred, omega) if ease == 0 else 1.0
+    part = _part_that_counts(centred, omega) if ease == 0 else 1.0
     centred *= part
     V, n_iter = centred, 0
     if start is not None:
-        start = (np.asarray(start, dtype=np.float64) * halved - shift) * part
+        start = part * (np.asarray(start, dtype=np.float64) - shift)
         V = engine.project(centred, start, ease)
         n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
     if start is None or n_iter > FAR_START:
@@ -184,9 +195,7 @@ def project_newton(
     if ease == 0:
         V, more = _sharpened(engine, centred, V)
         n_iter += more
-    with np.errstate(over="ignore"):  # those of the largest numbers may be larger
-        multipliers = (engine.shared.a / part + shift) / halved
-    multipliers = np.nan_to_num(multipliers)
+    multipliers = engine.shared.a / part + shift
     return V if ease > 0 else _rounded(engine, V), multipliers, n_iter
 
 
@@ -231,20 +240,10 @@ def _rounded(engine: Any, V: FloatArray) -> FloatArray:
     return V
 
 
-def _halvings(U: FloatArray) -> float:
-    """Return the power of two that keeps sums over U finite; 1 for all usual ones."""
-    exponent = int(np.frexp(np.abs(U).max())[1])
-    return float(np.ldexp(1.0, min(0, 900 - exponent)))
-
-
-def _bearable(U: FloatArray, omega: Omega) -> float:
-    """Return the part of U to project where U is too large for its digits to tell.
-
-    From some t on, all t U have the same projection: that onto the face where <U, V>
-    is largest.
-    """
-    top, most = float(np.abs(U).max()), LARGEST * float(omega.mass.max())
-    return most / top if top > most else 1.0
+def _part_that_counts(U: FloatArray, omega: Omega) -> float:
+    """Return a factor for a U so large that its projection would have no digits."""
+    top, limit = float(np.abs(U).max()), LARGEST * float(omega.mass.max())
+    return limit / top if top > limit else 1.0
 
 
 def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:

@@ -1,0 +1,1 @@
+"""Hours of mixed work in one process, to see whether memory stays flat."""

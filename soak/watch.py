@@ -1,0 +1,50 @@
+"""Memory, open files and threads of this process, and how they grow."""
+
+import ctypes
+import gc
+import os
+import threading
+from typing import Any
+
+import numpy as np
+from scipy.stats import theilslopes
+
+#: Minutes until everything has been imported, compiled and used once.
+WARM_UP = 15.0
+
+
+def sample(minute: float) -> dict[str, Any]:
+    """Return what the process holds; freed memory goes back to the system first."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[1])
+    with open("/proc/self/status") as file:
+        native = next(int(x.split()[1]) for x in file if x.startswith("Threads:"))
+    return {
+        "minute": round(minute, 2),
+        "MB": round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 2),
+        "files": len(os.listdir("/proc/self/fd")) - 1,  # not the folder itself
+        "threads": native,
+        "python threads": threading.active_count(),
+    }
+
+
+def warm_up(minutes: float) -> float:
+    """Return the part of a run that does not count; a quarter of a short one."""
+    return min(WARM_UP, minutes / 4)
+
+
+def growth(samples: list[dict[str, Any]], after: float, what: str = "MB") -> float:
+    """Return the growth in % from ``after`` to the end, by a robust line.
+
+    Theil and Sen's line, the median of the slopes of all pairs: a minute in which a
+    large fit was just under way does not tilt it.
+    """
+    rows = [row for row in samples if row["minute"] >= after]
+    if len(rows) < 2:
+        return 0.0
+    t = np.array([row["minute"] for row in rows])
+    y = np.array([row[what] for row in rows], dtype=float)
+    slope, level, *_ = theilslopes(y, t)
+    return float(100 * slope * (t[-1] - t[0]) / (level + slope * t[0]))
