@@ -163,7 +163,8 @@ def write_fit(
         if "--model" in names:
             _save(run, names["--model"])
         if "--json" in names:
-            names["--json"].write_text(summary.to_json(run.document), encoding="utf-8")
+            with files.whole_file(names["--json"], force=True, text=True) as file:
+                file.write(summary.to_json(run.document))
         if "--report" in names:
             display.stage("Drawing the report")
             page = names["--report"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from lordclust.cli.exits import Failure, Interrupts
-from lordclust.files.error import InputError
+from lordclust.files.error import InputError, WriteError
 from lordclust.files.whole import check_target
 
 STDOUT = "-"
@@ -113,12 +113,17 @@ class Outputs:
                     if names[option] != place:
                         os.replace(names[option], place)
             except OSError as error:
-                name = error.filename or "a file"
-                raise Failure(f"Cannot write {name}: {error.strerror}.") from error
+                raise Failure(str(self._told(error, names))) from error
             finally:
                 for option, name in names.items():
                     if name != places[option]:
                         name.unlink(missing_ok=True)
+
+    def _told(self, error: OSError, names: dict[str, Path]) -> WriteError:
+        """Return an error that names the file asked for, not the temporary one."""
+        by_name = {str(names[option]): path for option, path in self.files.items()}
+        name = str(error.filename or "an output")
+        return WriteError(by_name.get(name, name), error)
 
     def remove_checkpoint(self, count: int = 1) -> None:
         """Remove the files of a run that is done: one for each of its paths.
