@@ -1,6 +1,6 @@
 """Run the command line with ``python -m lordclust``."""
 
-from lordclust.cli.app import main
+from lordclust.cli.entry import run
 
 if __name__ == "__main__":
-    main(prog_name="lordclust")
+    run()

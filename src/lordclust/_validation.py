@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust.memory import check_dense_memory
 
 #: Asymmetry relative to max|S| that counts as rounding, and is averaged away.
 SYMMETRY_TOL = 1e-8
@@ -411,6 +412,7 @@ def check_dense_size(n: int, max_dense: Any, who: str) -> None:
             "max_dense if they fit in memory, cluster a part of the samples, or use "
             "a method for large graphs such as BLoRD."
         )
+    check_dense_memory(n, who)
 
 
 def check_positive(value: Any, name: str) -> float:

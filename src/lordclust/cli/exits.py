@@ -13,7 +13,8 @@ from types import FrameType
 
 import click
 
-from lordclust.files.error import printable
+from lordclust.files.error import WriteError, printable
+from lordclust.files.whole import remove_parts
 
 FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -42,6 +43,13 @@ def debugging() -> bool:
     return os.environ.get("LORDCLUST_DEBUG") == "1"
 
 
+def goes_on(checkpoint: str | None) -> str:
+    """Return what to add where an interrupted command left a checkpoint."""
+    if checkpoint is None or not os.path.exists(checkpoint):
+        return ""
+    return f" The same command goes on from {checkpoint}."
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Turn what the library raises into a sentence and an exit code."""
@@ -62,11 +70,10 @@ def _failure(error: BaseException) -> Failure:
     if isinstance(error, ValueError):
         return Failure(str(error), BAD_INPUT)
     if isinstance(error, MemoryError):
-        return Failure(
-            "The memory of this machine is not enough. Give fewer samples, or a "
-            "sparse graph with --precomputed."
-        )
+        return Failure(_too_little_memory(str(error)))
     if isinstance(error, ImportError):  # it names the line that installs an extra
+        return Failure(str(error))
+    if isinstance(error, WriteError):
         return Failure(str(error))
     if isinstance(error, OSError):
         where = error.filename or "Reading or writing failed"
@@ -74,6 +81,17 @@ def _failure(error: BaseException) -> Failure:
     return Failure(
         f"Unexpected {type(error).__name__}: {error}. This is a fault of lordclust; "
         "LORDCLUST_DEBUG=1 shows where."
+    )
+
+
+def _too_little_memory(text: str) -> str:
+    """Return what to say where memory ran out, or where it was seen that it would."""
+    if "may take" in text:  # refused before the work, with what to do
+        return text
+    told = f" ({text.rstrip('.')})" if text else ""
+    return (
+        f"The memory that the process may take is not enough{told}. Give fewer "
+        "samples or clusters, or a sparse graph with --precomputed."
     )
 
 
@@ -108,6 +126,7 @@ class Interrupts:
     def heard(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""
         if self.asked and not self._writing:
+            remove_parts()
             if os.isatty(2):
                 os.write(2, SHOW_CURSOR)
             os._exit(INTERRUPTED)

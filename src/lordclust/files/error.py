@@ -35,6 +35,25 @@ class InputError(ValueError):
         return printable(f"{name}: {self.message}")
 
 
+class WriteError(OSError):
+    """A file that could not be written to its end, told in one sentence.
+
+    Examples
+    --------
+    >>> print(WriteError("a.csv", OSError(28, "No space left on device")))
+    a.csv: it could not be written (No space left on device). Make room, or give another folder; a file that had the name before is as it was.
+    """  # noqa: E501
+
+    def __init__(self, path: str | Path, error: OSError) -> None:
+        super().__init__(error.errno, error.strerror or str(error), str(path))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.filename}: it could not be written ({self.strerror}). Make room, "
+            "or give another folder; a file that had the name before is as it was."
+        )
+
+
 def printable(text: str) -> str:
     r"""Return text that a terminal shows and does not obey, its middle cut if long.
 

@@ -1,5 +1,6 @@
 """Files that appear whole, or not at all."""
 
+import errno
 import os
 import secrets
 import sys
@@ -8,7 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from lordclust.files.error import InputError
+from lordclust.files.error import InputError, WriteError
+
+#: What a disk says that is full, over a quota or a limit, broken, or read only.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+#: Hidden files that are being written.
+_PARTS: set[Path] = set()
 
 
 @contextmanager
@@ -37,7 +43,9 @@ def whole_file(
     Raises
     ------
     InputError
-        If the file exists without ``force``, or cannot be written.
+        If the file exists without ``force``, or cannot be opened for writing.
+    WriteError
+        If the disk is full, or fails.
 
     Examples
     --------
@@ -58,6 +66,7 @@ def whole_file(
             yield file
         return
     part = target.with_name(f".lordclust-{secrets.token_hex(8)}.part")
+    _PARTS.add(part)
     try:
         with _opened(part, "x", text, path) as file:
             yield file
@@ -65,9 +74,20 @@ def whole_file(
             os.fsync(file.fileno())
         check_target(path, force)  # it may have come meanwhile
         os.replace(part, target)
+    except OSError as error:
+        if error.errno in FULL and not isinstance(error, WriteError):
+            raise WriteError(path, error) from error
+        raise
     finally:
         with suppress(FileNotFoundError):
             part.unlink()
+        _PARTS.discard(part)
+
+
+def remove_parts() -> None:
+    """Remove what is half written: for a process that ends without further ado."""
+    for part in list(_PARTS):
+        part.unlink(missing_ok=True)
 
 
 def check_target(path: str | Path, force: bool = False) -> Path:

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from lordclust._typing import FloatArray
 from lordclust._validation import check_count
+from lordclust.memory import check_dense_memory
 
 #: Local scales are at least this part of their median: repeated points have none.
 SCALE_FLOOR = 1e-3
@@ -235,6 +236,7 @@ def _median_distance(D2: FloatArray) -> float:
 
 def _gram(X: Any) -> FloatArray:
     """Return X X' in float64, exactly symmetric."""
+    check_dense_memory(X.shape[0], "A full kernel")
     X = X.astype(np.float64)
     G = (X @ X.T).toarray() if sparse.issparse(X) else X @ X.T
     # BLAS may sum the two triangles in different orders.

@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -26,6 +27,7 @@ from lordclust._validation import (
     refuse_both,
     split_proportions,
 )
+from lordclust.memory import check_memory, solver_advice, solver_bytes
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._saving import SavedModel
@@ -148,6 +150,7 @@ class DoublyStochasticClusterer(
         links = check_links(must_link, cannot_link, known, n)
         self._check_algorithm(omega)
         self._check_checkpoint(checkpoint)
+        self._check_memory(X, omega)
         S, found = self._work(X, Wish(omega, shares, links, checkpoint))
         return self._keep_result(found[0], X, S, *found[1:])
 
@@ -282,6 +285,28 @@ class DoublyStochasticClusterer(
                 f"device={self.device!r} is asked for. Leave one of them out."
             )
 
+    def _check_memory(self, X: Any, omega: Omega) -> None:
+        """Refuse, before the graph is built, what cannot fit into memory."""
+        if self.device is not None or self.algorithm == "paper":
+            return
+        n, k = omega.shape
+        paths = min(count_threads(self.n_jobs), self._count_starts(omega))
+        single = check_dtype(self.dtype) == np.float32
+        needed = solver_bytes(n, k, self._fewest_edges(X), 4 if single else 8, paths)
+        check_memory(
+            needed,
+            f"{type(self).__name__} of {n} samples and {k} clusters",
+            solver_advice(single=single, paths=paths),
+        )
+
+    def _fewest_edges(self, X: Any) -> int:
+        """Return how many entries S has at least."""
+        if self._is_precomputed():
+            return int(X.nnz) if sp.issparse(X) else 0  # a dense one is not copied
+        n = X.shape[0]
+        # The default graph joins each sample to its floor(log2 n) + 1 neighbours.
+        return n * min(n.bit_length(), n - 1) if _is_knn(self.affinity) else 0
+
     def _check_X(self, X: Any, *, reset: bool = True) -> Any:
         return super()._check_X(from_tensor(X), reset=reset)
 
@@ -299,15 +324,21 @@ class DoublyStochasticClusterer(
         path = isinstance(self.start, str) and self.start == "path"
         return path and self.algorithm == "fast"
 
+    def _count_starts(self, omega: Omega) -> int:
+        """Return how many starts there are."""
+        if not isinstance(self.start, str):
+            return 1
+        if not isinstance(self.n_init, str):
+            return int(self.n_init)
+        # Which cluster gets which share depends on where a path begins.
+        paths = 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
+        return paths if self._uses_path() else 10
+
     def _starts(self, omega: Omega) -> list[FloatArray]:
         """Return the V that the descents (or their paths) begin with."""
         if not isinstance(self.start, str):
             return [given_start(self.start, omega)]
-        count = self.n_init
-        if isinstance(count, str):
-            # Which cluster gets which share depends on where a path begins.
-            paths = 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
-            count = paths if self._uses_path() else 10
+        count = self._count_starts(omega)
         # A path without random_state is the same every time.
         fixed = self._uses_path() and self.random_state is None
         rng = check_random_state(0 if fixed else self.random_state)
@@ -409,6 +440,11 @@ class DoublyStochasticClusterer(
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _is_knn(affinity: Any) -> bool:
+    """Tell whether S is the default graph of neighbours."""
+    return isinstance(affinity, str) and affinity == "knn"
 
 
 def numbered(

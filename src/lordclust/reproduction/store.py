@@ -5,8 +5,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+from lordclust.files.error import WriteError
 
 Record = dict[str, Any]
 
@@ -78,10 +81,11 @@ class Store:
     def writing(self) -> Iterator["Writer"]:
         """Open the file for one writer; a second one is refused."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "ab") as file:
+        # Not buffered: what a full disk refused must not be written later.
+        with open(self.path, "ab", buffering=0) as file:
             _lock(file, self.path)
             _drop_torn_line(self.path)
-            yield Writer(file)
+            yield Writer(file, self.path)
 
     def append(self, cell: Cell, record: Record) -> None:
         """Add a single finished cell, durably."""
@@ -92,22 +96,23 @@ class Store:
 class Writer:
     """Appends finished cells to an open file."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+    def __init__(self, file: FileIO, path: Path) -> None:
+        self.file, self.path = file, path
 
     def append(self, cell: Cell, record: Record) -> None:
         """Add a finished cell; it is on disk when this returns, or not at all."""
         end = self.file.seek(0, os.SEEK_END)
         try:
-            self.file.write(json.dumps({"key": cell.key, **record}).encode() + b"\n")
-            self.file.flush()
+            rest = json.dumps({"key": cell.key, **record}).encode() + b"\n"
+            while rest:
+                rest = rest[self.file.write(rest) :]
             os.fsync(self.file.fileno())
-        except OSError:
+        except OSError as error:
             os.ftruncate(self.file.fileno(), end)
-            raise
+            raise WriteError(self.path, error) from error
 
 
-def _lock(file: BinaryIO, path: Path) -> None:
+def _lock(file: FileIO, path: Path) -> None:
     """Hold the file for this process, where the system can."""
     try:
         import fcntl

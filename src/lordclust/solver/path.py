@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
@@ -24,6 +25,7 @@ from lordclust._validation import (
     in_dtype,
     split_proportions,
 )
+from lordclust.memory import check_memory, solver_advice, solver_bytes
 from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import problem
@@ -304,6 +306,7 @@ def tau_path(
     if omega.exact:
         check_room(known, shares, omega.weight / n)
     grid = _check_taus(taus)
+    _check_memory(S, k, keep, 10 if grid is None else len(grid))
     V = _start_of_path(start, omega, random_state)
     saved = None
     if checkpoint is not None:
@@ -326,6 +329,18 @@ def tau_path(
     ):  # fmt: skip
         rows.add(tau, residual, n_iter, converged)
     return rows.record(shares, level)
+
+
+def _check_memory(S: Graph, k: int, keep: Any, taus: int) -> None:
+    """Refuse a path that cannot fit into memory; an adaptive one has taus enough."""
+    n, size = S.shape[0], S.dtype.itemsize
+    edges = S.nnz if sp.issparse(S) else 0  # a dense one is not copied
+    kept = taus if isinstance(keep, str) else np.size(keep)  # one by default
+    check_memory(
+        solver_bytes(n, k, edges, size) + kept * n * k * size,
+        f"A path of {n} samples and {k} clusters, with {kept} memberships to keep,",
+        solver_advice(single=size == 4),
+    )
 
 
 def _start_of_path(start: Any, omega: Omega, random_state: Any) -> FloatArray:
