@@ -7,8 +7,12 @@ INSTALL = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check
 READY  := $(VENV)/.ready
 TESTED := $(VENV)/.tested
 DOCS   := $(VENV)/.docs
+# Environments apart: tools to look at the project from outside, other versions.
+TOOLS  := $(VENV)-tools
+OLDEST := $(VENV)-floors
+LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench docs clean help
+.PHONY: demo test check fix golden bench docs audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -51,5 +55,32 @@ bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
 
+$(TOOLS)/.ready:
+	$(PYTHON) -m venv "$(TOOLS)"
+	"$(TOOLS)/bin/python" -m pip install --quiet --disable-pip-version-check \
+		bandit pip-audit build twine mypy
+	@touch "$@"
+
+audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known faults of packages
+	"$(TOOLS)/bin/bandit" --quiet --recursive src checks
+	"$(BIN)/python" -m pip freeze --exclude-editable > "$(TOOLS)/installed.txt"
+	"$(TOOLS)/bin/pip-audit" --strict --no-deps --disable-pip -r "$(TOOLS)/installed.txt"
+
+dist: $(TOOLS)/.ready ## build, and try the wheel as a stranger would
+	"$(TOOLS)/bin/python" checks/dist.py
+
+floors:          ## all tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv "$(OLDEST)"
+	$(PYTHON) checks/floors.py > "$(OLDEST)/floors.txt"
+	"$(OLDEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
+		--constraint "$(OLDEST)/floors.txt" -e ".[test]"
+	"$(OLDEST)/bin/python" -m pytest -q -n 2
+
+newest:          ## all tests with the newest versions there are
+	$(PYTHON) -m venv "$(LATEST)"
+	"$(LATEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
+		--upgrade --upgrade-strategy eager -e ".[test]"
+	"$(LATEST)/bin/python" -m pytest -q -n 2
+
 clean:           ## forget the environment, the demo's files and the built site
-	rm -rf "$(VENV)" demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences
+	rm -rf "$(VENV)" "$(TOOLS)" "$(OLDEST)" "$(LATEST)" dist demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences

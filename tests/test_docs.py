@@ -39,6 +39,8 @@ def test_links_lead_somewhere(page):
         found = (page.parent / target).resolve() if target else page
         if found.parent.name == "gallery":  # made from the examples by `make docs`
             found = DOCS.parent / "examples" / f"{found.stem}.py"
+        if found.parent.name == "reproduction" and not (DOCS.parent / ".git").exists():
+            continue  # the archive of the source leaves the figures out
         assert found.is_file(), target
         assert not place or place in places(found), f"{target}#{place}"
 

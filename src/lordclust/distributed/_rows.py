@@ -211,7 +211,7 @@ class WorkerRows:
     @again
     def go_to_best(self) -> None:
         """Take up the best path's end again."""
-        assert self.best is not None
+        assert self.best is not None  # for mypy  # nosec B101
         self.restore(self.best)
 
     @again

@@ -181,7 +181,7 @@ class RestartClusterer(Clusterer):
                 best = run
             if self._had_enough():
                 break
-        assert best is not None, "a method yields at least one run"
+        assert best is not None, "a method yields at least one run"  # for mypy  # nosec B101
         return best, np.array(objectives)
 
     def _had_enough(self) -> bool:

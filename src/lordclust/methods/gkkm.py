@@ -188,7 +188,7 @@ def add_cluster(
             continue
         if best is None or best.end.objective - found.end.objective > margin:
             best = found
-    assert best is not None, "fewer clusters than samples"
+    assert best is not None, "fewer clusters than samples"  # for mypy  # nosec B101
     return best, len(seen)
 
 

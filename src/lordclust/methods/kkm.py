@@ -219,7 +219,7 @@ shape (n,), default="random_points"
         labels = yield from self._start(steps, k, rng)
         sums = yield indicator(labels, steps.w, k)
         found = yield from steps.descend(steps.measure(labels, sums))
-        assert found is not None, "nothing to merge with"
+        assert found is not None, "nothing to merge with"  # for mypy  # nosec B101
         return found
 
     def _start(

@@ -167,7 +167,7 @@ class NLR(RestartClusterer):
                 best = run
             if self._had_enough():
                 break
-        assert best is not None, "there is at least one start"
+        assert best is not None, "there is at least one start"  # for mypy  # nosec B101
         return best, np.array(objectives)
 
 

@@ -1,0 +1,48 @@
+"""What is shipped: lower bounds that can be tested, and all of the package."""
+
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from checks.floors import floors
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_every_package_has_a_lower_bound(extra):
+    found = floors(PROJECT, extra)
+    assert found["numpy"] == "1.26"
+    assert all(re.fullmatch(r"\d[\d.]*", floor) for floor in found.values())
+
+
+def test_extras_of_extras_are_followed():
+    assert {"matplotlib", "pyarrow", "anndata", "dask"} <= set(floors(PROJECT, "test"))
+
+
+def test_a_bound_that_is_none_is_found_out():
+    project = {"name": "x", "dependencies": ["numpy"], "optional-dependencies": {}}
+    with pytest.raises(ValueError, match="'numpy' has no lower bound"):
+        floors(project)
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    (file,) = wheel.WheelBuilder(str(ROOT)).build(
+        directory=str(tmp_path), versions=["standard"]
+    )
+    with zipfile.ZipFile(file) as archive:
+        names = set(archive.namelist())
+        (about,) = (n for n in names if n.endswith("/METADATA"))
+        text = archive.read(about).decode()
+    folder = ROOT / "src"
+    kept = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    kept = {n for n in kept if "__pycache__" not in n and n.startswith("lordclust/")}
+    assert {n for n in names if ".dist-info/" not in n} == kept
+    assert "lordclust/py.typed" in kept
+    assert about.replace("METADATA", "licenses/LICENSE") in names
+    assert "License-Expression: BSD-3-Clause" in text
+    assert "Description-Content-Type: text/markdown" in text
