@@ -20,6 +20,10 @@ from lordclust.solver import kernels
 from lordclust.solver.engine import from_tiles, to_tiles
 
 NO_GRAM = np.empty((0, 0))
+LOST = (
+    "A worker was lost after the fit, and with it the memberships of its rows. Fit "
+    "again, and gather or store them at once."
+)
 
 
 class Keeper(VectorKeeper):
@@ -241,5 +245,7 @@ class Keeper(VectorKeeper):
 
 def fetch_membership(name: str, block: int, order: IntArray) -> FloatArray:
     """Return memberships from a keeper of this process: a task, so dask holds them."""
+    if name not in KEEPERS:
+        raise RuntimeError(LOST)
     P: FloatArray = KEEPERS[name].membership(block, order)
     return P
