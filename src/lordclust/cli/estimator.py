@@ -102,11 +102,17 @@ def affinity(wishes: Wishes, precomputed: bool) -> Any:
     return KNNGraph(wishes.neighbors)
 
 
-def fit_model(model: Any, samples: Samples, listener: Listener | None = None) -> Fitted:
+def fit_model(
+    model: Any,
+    samples: Samples,
+    listener: Listener | None = None,
+    checkpoint: str | None = None,
+) -> Fitted:
     """Fit a model, and take down its warnings."""
     extras = {
         "sample_weight": (samples.weight, "--weight-column"),
         "known_labels": (samples.known, "--known-labels"),
+        "checkpoint": (checkpoint, "--checkpoint"),
     }
     takes = inspect.signature(model.fit).parameters
     given = {name: v for name, (v, _) in extras.items() if v is not None}

@@ -40,6 +40,13 @@ def debugging() -> bool:
     return os.environ.get("LORDCLUST_DEBUG") == "1"
 
 
+def goes_on(checkpoint: str | None) -> str:
+    """Return what to add where an interrupted command left a checkpoint."""
+    if checkpoint is None or not os.path.exists(checkpoint):
+        return ""
+    return f" The same command goes on from {checkpoint}."
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Turn what the library raises into a sentence and an exit code."""

@@ -11,11 +11,13 @@ from lordclust.cli.exits import (
     INTERRUPTED,
     NOT_CONVERGED,
     Failure,
+    goes_on,
     interruptible,
 )
 from lordclust.cli.options import (
     Reading,
     Wishes,
+    checkpoint_option,
     force_option,
     quiet_option,
     reading_options,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write nothing, and end with exit code 4, if the solver did not converge.",
 )
+@checkpoint_option
 @force_option
 @quiet_option
 def fit(
@@ -71,6 +74,7 @@ def fit(
     report: str | None,
     json_: str | None,
     strict: bool,
+    checkpoint: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -102,12 +106,14 @@ def fit(
         "--report": report,
         "--json": json_,
     }
-    outputs = Outputs(targets, (input_,), force=force)
+    outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
     from lordclust.cli.fit_run import check_wishes, run_fit, write_fit
 
     check_wishes(method, wishes, reading, scale, outputs)
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        run = run_fit(input_, method, wishes, reading, scale, display, interrupts)
+        run = run_fit(
+            input_, method, wishes, reading, scale, display, interrupts, checkpoint
+        )
         if strict and not run.fitted.model.converged_:
             raise Failure(_not_converged(run.fitted), NOT_CONVERGED)
         write_fit(run, outputs, display, interrupts)
@@ -117,7 +123,9 @@ def fit(
     outputs.say(quiet=quiet)
     run.print_to_stdout(outputs)
     if run.interrupted:
-        raise Failure("Interrupted; the best result so far is kept.", INTERRUPTED)
+        kept = "Interrupted; the best result so far is kept."
+        raise Failure(kept + goes_on(checkpoint), INTERRUPTED)
+    outputs.remove_checkpoint(run.n_paths)
     if interrupts.asked:
         raise Failure(COMPLETE, INTERRUPTED)
 

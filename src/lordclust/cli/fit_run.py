@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from lordclust import files
+from lordclust._validation import is_auto
 from lordclust.cli import summary, tables
 from lordclust.cli.estimator import Fitted, fit_model, make_estimator
 from lordclust.cli.exits import Failure, Interrupts
@@ -54,6 +56,11 @@ class FitRun:
         return {"input": self.samples.source, **known, **self.document["versions"]}
 
     @property
+    def n_paths(self) -> int:
+        """How many paths were followed, each with a checkpoint of its own."""
+        return len(getattr(self.fitted.model, "all_objectives_", "1"))
+
+    @property
     def membership(self) -> Any:
         """Probabilities, None for a method without."""
         return getattr(self.fitted.model, "membership_", None)
@@ -89,6 +96,8 @@ def check_wishes(
     precomputed = is_precomputed(wishes, reading)
     model = make_estimator(method, wishes, precomputed=precomputed)
     check_scale(scale, wishes, reading)
+    if outputs.checkpoint is not None:
+        _check_path(method, model)
     if "--model" in outputs and not hasattr(model, "save"):
         raise click.UsageError(
             f"Models of the method {method} cannot be saved. Use blord or lord, or "
@@ -99,6 +108,23 @@ def check_wishes(
         raise click.UsageError("--model and --report need a file, not stdout.")
 
 
+def _check_path(method: str, model: Any) -> None:
+    """Refuse a checkpoint where no single path is followed."""
+    if "checkpoint" not in inspect.signature(model.fit).parameters:
+        raise click.UsageError(
+            f"The method {method} follows no path that --checkpoint could keep. Use "
+            "blord or lord, or leave it out."
+        )
+    chosen = [n for n in ("tau", "proportions") if is_auto(getattr(model, n, None))]
+    if chosen:
+        raise click.UsageError(
+            "--checkpoint keeps a path to one tau, but "
+            f"{' and '.join(f'--{name} auto' for name in chosen)}, the default, "
+            "compares many. Give for example --tau 0.3 --proportions equal, or leave "
+            "--checkpoint out."
+        )
+
+
 def run_fit(
     source: str,
     method: str,
@@ -107,6 +133,7 @@ def run_fit(
     scale: str,
     display: Display,
     interrupts: Interrupts,
+    checkpoint: str | None = None,
 ) -> FitRun:
     """Read, scale and fit; after Ctrl-C with the best result so far."""
     samples, scaling = read_input(source, wishes, reading, scale, display)
@@ -114,7 +141,7 @@ def run_fit(
     text = f"Fitting {type(model).__name__} to {samples.count}"
     joins = model.takes_graph and not samples.precomputed
     display.stage(f"Joining neighbours among {samples.count}" if joins else text, 1.0)
-    fitted = fit_model(model, samples, Hearing(text, display, interrupts))
+    fitted = fit_model(model, samples, Hearing(text, display, interrupts), checkpoint)
     asked = interrupts.asked
     return FitRun(method, wishes.seed, samples, scaling, fitted, interrupted=asked)
 

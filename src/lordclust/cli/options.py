@@ -223,6 +223,12 @@ _JOBS = click.option(
 force_option = click.option(
     "--force", is_flag=True, help="Replace files that exist already."
 )
+checkpoint_option = click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Written after each tau: if the run is killed, the same command goes on "
+    "there. Removed when all is written.",
+)
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="No progress and no messages, only errors."
 )

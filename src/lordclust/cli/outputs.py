@@ -28,14 +28,23 @@ class Outputs:
         Files that are read, and so never written.
     force : bool
         Whether files that exist may be replaced.
+    checkpoint : str, optional
+        The file of an unfinished run. What was written since that run began is its
+        own, and may be replaced: it was killed, or interrupted, after writing.
     """
 
     def __init__(
-        self, targets: dict[str, str | None], inputs: tuple[str, ...], *, force: bool
+        self,
+        targets: dict[str, str | None],
+        inputs: tuple[str, ...],
+        *,
+        force: bool,
+        checkpoint: str | None = None,
     ) -> None:
         self.targets = {o: t for o, t in targets.items() if t is not None}
         self.files = {o: Path(t) for o, t in self.targets.items() if t != STDOUT}
-        self.inputs, self.force = inputs, force
+        self.inputs, self.force, self.checkpoint = inputs, force, checkpoint
+        self.own: set[Path] = set()
         self._check()
 
     def __contains__(self, option: str) -> bool:
@@ -52,21 +61,36 @@ class Outputs:
             raise click.UsageError(
                 f"{' and '.join(streams)} both go to stdout. Give one of them a file."
             )
+        if self.checkpoint == STDOUT:
+            raise click.UsageError("--checkpoint needs a file, not stdout.")
         seen = {Path(name).resolve(): "the input" for name in self.inputs}
-        for option, path in self.files.items():
-            other = seen.setdefault(path.resolve(), option)
+        kept = {} if self.checkpoint is None else {"--checkpoint": self.checkpoint}
+        for option, path in (self.files | kept).items():
+            other = seen.setdefault(Path(path).resolve(), option)
             if other != option:
                 raise click.UsageError(
                     f"{option} {path} is also {other}. Give it another name."
                 )
+        if self.checkpoint is not None:
+            self._place(Path(self.checkpoint), force=True)
+            self.own = self._written_by_the_same_run(self.checkpoint)
+        for path in self.files.values():
             self._place(path)
 
-    def _place(self, path: Path) -> Path:
+    def _written_by_the_same_run(self, checkpoint: str) -> set[Path]:
+        """Return the files that the unfinished run of a checkpoint has written."""
+        from lordclust.solver.checkpoint import began
+
+        since = began(checkpoint)
+        there = [path for path in self.files.values() if path.is_file()]
+        return {p for p in there if since is not None and p.stat().st_mtime >= since}
+
+    def _place(self, path: Path, *, force: bool = False) -> Path:
         """Return where a file will be, links followed, if it may be written there."""
         if is_stream(path):
             return path
         try:
-            return check_target(path, self.force)
+            return check_target(path, force or self.force or path in self.own)
         except InputError as error:
             raise Failure(str(error)) from None
 
@@ -95,6 +119,18 @@ class Outputs:
                 for option, name in names.items():
                     if name != places[option]:
                         name.unlink(missing_ok=True)
+
+    def remove_checkpoint(self, count: int = 1) -> None:
+        """Remove the files of a run that is done: one for each of its paths.
+
+        The first goes last: as long as it is there, the run may be taken up again.
+        """
+        if self.checkpoint is None:
+            return
+        from lordclust.solver.checkpoint import places
+
+        for place in reversed(places(self.checkpoint, count)):
+            Path(place).unlink(missing_ok=True)
 
     def say(self, *, quiet: bool) -> None:
         """Tell which files are there now."""

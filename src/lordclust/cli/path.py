@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from lordclust.cli.exits import INTERRUPTED, Failure, interruptible
+from lordclust.cli.exits import INTERRUPTED, Failure, goes_on, interruptible
 from lordclust.cli.options import (
     Reading,
     Wishes,
+    checkpoint_option,
     force_option,
     grid,
     numbers,
@@ -39,6 +40,7 @@ from lordclust.cli.progress import Display
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="By default stdout.")
 @click.option("--labels", metavar="FILE", help="Labels, a column for each tau.")
+@checkpoint_option
 @force_option
 @quiet_option
 def path(
@@ -49,6 +51,7 @@ def path(
     taus: list[float] | None,
     output: str,
     labels: str | None,
+    checkpoint: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -58,26 +61,28 @@ def path(
     from 0 (sure) to 1, whether the solver converged, the size of each cluster, and
     with --label-column ACC and NMI.
 
-    Ctrl-C stops after the tau at hand and writes the path so far.
+    Ctrl-C stops after the tau at hand and writes the path so far. With --checkpoint
+    the same command then goes on from there.
 
     \b
       lordclust path iris.csv -k 3 --label-column species -o path.csv
       lordclust path iris.csv -k 3 --taus 0.02:1:0.02 --labels labels.csv
     """
-    outputs = Outputs({"--output": output, "--labels": labels}, (input_,), force=force)
+    targets: dict[str, str | None] = {"--output": output, "--labels": labels}
+    outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
     from lordclust.cli.path_run import Walk, make_graph
     from lordclust.cli.tables import check_formats
 
     check_formats(outputs, "--output", "--labels")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, S = make_graph(input_, wishes, reading, scale, display)
-        walk = Walk(samples, S, wishes, taus)
+        walk = Walk(samples, S, wishes, taus, checkpoint)
         walk.go(display, interrupts)
         walk.write(outputs, interrupts)
     outputs.say(quiet=quiet)
     walk.print_to_stdout(outputs)
     if interrupts.asked:
         last = walk.path.taus[-1]
-        raise Failure(
-            f"Interrupted at tau {last:.2f}; the path up to it is written.", INTERRUPTED
-        )
+        kept = f"Interrupted at tau {last:.2f}; the path up to it is written."
+        raise Failure(kept + goes_on(checkpoint), INTERRUPTED)
+    outputs.remove_checkpoint()

@@ -38,9 +38,15 @@ class Walk:
     path: TauPath
 
     def __init__(
-        self, samples: Samples, S: Graph, wishes: Wishes, taus: list[float] | None
+        self,
+        samples: Samples,
+        S: Graph,
+        wishes: Wishes,
+        taus: list[float] | None,
+        checkpoint: str | None = None,
     ) -> None:
         self.samples, self.S, self.wishes, self.taus = samples, S, wishes, taus
+        self.checkpoint = checkpoint
 
     def go(self, display: Display, interrupts: Interrupts) -> None:
         """Follow the path until its end, or until Ctrl-C asks to stop."""
@@ -64,6 +70,7 @@ class Walk:
             random_state=wishes.seed,
             n_jobs=wishes.jobs,
             callback=at,
+            checkpoint=self.checkpoint,
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+import click
 
 from lordclust.cli.exits import Interrupts
 
@@ -17,14 +20,16 @@ BAR = 20
 class Display:
     """Shows the stage of the work, how long it takes, and how long it will.
 
-    Silent if ``quiet``, or if stderr is not a terminal.
+    Silent if ``quiet``, or if stderr is not a terminal. While it is open it also says
+    what the library logs, at a terminal or not: that a path goes on at a checkpoint.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
         from rich.console import Console
 
         self.console = Console(stderr=True)
-        self.on = self.console.is_terminal and not quiet
+        self.quiet, self.on = quiet, self.console.is_terminal and not quiet
+        self._log = _Log(self)
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -42,6 +47,13 @@ class Display:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=done, description=text)
 
+    def say(self, text: str) -> None:
+        """Tell a line that stays."""
+        if self.on:  # above the bar
+            self.console.print(text, markup=False, highlight=False)
+        elif not self.quiet:
+            click.echo(text, err=True)
+
     def close(self) -> None:
         """Remove what is shown: it leaves no trace in the terminal."""
         if self._progress is not None:
@@ -49,6 +61,7 @@ class Display:
             self._progress = None
 
     def __enter__(self) -> Self:
+        self._log.listen()
         return self
 
     def __exit__(
@@ -57,7 +70,31 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._log.leave()
         self.close()
+
+
+class _Log(logging.Handler):
+    """Hands what the library logs to a display."""
+
+    def __init__(self, display: Display) -> None:
+        super().__init__(logging.INFO)
+        self.display, self.logger = display, logging.getLogger("lordclust")
+        self.before = self.logger.level
+
+    def listen(self) -> None:
+        """Begin to hear."""
+        self.logger.addHandler(self)
+        self.logger.setLevel(logging.INFO)
+
+    def leave(self) -> None:
+        """Hear no more."""
+        self.logger.removeHandler(self)
+        self.logger.setLevel(self.before)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say a line."""
+        self.display.say(record.getMessage())
 
 
 class Hearing:

@@ -6,8 +6,9 @@ document lists the arrays with their types and shapes. Nothing in it can run cod
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
@@ -21,6 +22,7 @@ DOCUMENT = "document.json"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 
 Arrays = dict[str, Any]
+Content = TypeVar("Content")
 
 
 def write_archive(
@@ -93,9 +95,34 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], Arrays]:
         If it is cut, damaged, or not such an archive. Memory is taken only for what
         the size of the file makes plausible.
     """
+    return _sound(path, _read)
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """Return the document of an archive without its arrays, however large.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    document : dict
+
+    Raises
+    ------
+    InputError
+        As in :func:`read_archive`.
+    """
+    return _sound(path, _read_document)
+
+
+def _sound(path: str | Path, read: Callable[[Source], Content]) -> Content:
+    """Read a file, or say in one sentence why it cannot be."""
     source = Source(str(path))
     try:
-        return _read(source)
+        return read(source)
     except InputError:
         raise
     except OSError as error:
@@ -116,6 +143,14 @@ def _damaged(path: str, error: Exception) -> InputError:
         f"it is no model file, or it is cut or damaged ({reason}). Save the model "
         "again.",
     )
+
+
+def _read_document(source: Source) -> dict[str, Any]:
+    """Return the first member of an archive."""
+    with source.open() as file, ZipFile(file) as archive:
+        check_members(archive, source)
+        document: dict[str, Any] = dict(json.loads(archive.read(DOCUMENT).decode()))
+    return document
 
 
 def _read(source: Source) -> tuple[dict[str, Any], Arrays]:

@@ -6,8 +6,11 @@ the parameters and the version of the library. What it holds of the solver is al
 the next tau depends on, so that a resumed path ends in the same bits.
 """
 
+import logging
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from lordclust._version import __version__
-from lordclust.files.archive import Arrays, read_archive, write_archive
+from lordclust.files.archive import (
+    Arrays,
+    read_archive,
+    read_document,
+    write_archive,
+)
 from lordclust.files.error import InputError
 from lordclust.files.whole import check_target
 from lordclust.solver import kernels
@@ -27,6 +35,8 @@ from lordclust.solver.problem import Spectrum
 FORMAT, VERSION = "lordclust checkpoint", 1
 #: Counters that outlive a run; the rest says where things are in memory.
 COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
+#: Tells whoever listens where a path goes on.
+LOG = logging.getLogger(__name__)
 
 
 def places(checkpoint: Any, count: int) -> list[str | Path]:
@@ -96,6 +106,21 @@ def check_place(path: Any) -> Path:
     return check_target(Path(path), force=True)
 
 
+def began(path: Any) -> float | None:
+    """Return when the run of a checkpoint began, None where there is no file.
+
+    Seconds since 1970. A file that is no checkpoint is refused.
+    """
+    place = check_place(path)
+    if not place.exists():
+        return None
+    with _telling(place):
+        document = read_document(place)
+    _check_format(place, document)
+    moment = document.get("began")
+    return float(moment) if isinstance(moment, int | float) else None
+
+
 class Checkpoint:
     """The file of one path: read at the beginning, written after each tau.
 
@@ -114,6 +139,7 @@ class Checkpoint:
 
     def __init__(self, path: Any, problem: str) -> None:
         self.path, self.problem = check_place(path), problem
+        self.began = time.time()
         #: Where the path stands; None at its beginning.
         self.place: Place | None = None
         #: What is to be kept beside the solver, given when it is written.
@@ -137,6 +163,9 @@ class Checkpoint:
             raise self._refused(f"its parts do not fit together ({error})") from error
         self.place = Place(tau, step, bool(open_race), bool(done))
         _put(_compiled(engine), self.arrays)
+        unit = "step" if _compiled(engine).shared.memory[kernels.QUARTIC] else "tau"
+        where = "the end" if done else f"{unit} {tau:.2f}"
+        LOG.info("resumed at %s, from %s", where, self.path.name)
         return True
 
     def at(self, engine: Solver, ends: Spectrum, place: Place) -> None:
@@ -149,6 +178,7 @@ class Checkpoint:
             "version": VERSION,
             "library": __version__,
             "problem": self.problem,
+            "began": self.began,
         }
         arrays = _taken(_compiled(engine)) | self.beside()
         arrays |= {"ends": np.array(ends), "place": np.array(place, dtype=np.float64)}
@@ -168,16 +198,9 @@ class Checkpoint:
 
     def _read(self) -> Arrays:
         """Return the arrays of the file, if it is a checkpoint of this problem."""
-        try:
+        with _telling(self.path):
             document, arrays = read_archive(self.path)
-        except InputError as error:
-            reason = error.message.partition(". ")[0]
-            raise self._refused(reason.replace("model file", "checkpoint")) from error
-        if document.get("format") != FORMAT or document.get("version") != VERSION:
-            raise self._refused(
-                f"it is no checkpoint of version {VERSION}, but says format "
-                f"{document.get('format')!r}"
-            )
+        _check_format(self.path, document)
         if document.get("problem") != self.problem:
             raise self._refused(
                 "it belongs to another problem: the graph, a parameter or the version "
@@ -186,14 +209,39 @@ class Checkpoint:
         for name, shape in {"ends": (2,), "place": (4,)}.items():
             if name not in arrays or not _is_finite(arrays[name], shape):
                 raise self._refused(f"its parts do not fit together ({name})")
+        self.began = float(document.get("began", self.began))
         return arrays
 
     def _refused(self, reason: str) -> InputError:
         """Return the error for a file that cannot be gone on with."""
-        return InputError(
-            self.path,
-            f"{reason.rstrip('.')}. Give another file, or delete this one to start "
-            "afresh.",
+        return _refused(self.path, reason)
+
+
+def _refused(path: Path, reason: str) -> InputError:
+    """Return the error for a file that is no checkpoint to go on with."""
+    return InputError(
+        path,
+        f"{reason.rstrip('.')}. Give another file, or delete this one to start afresh.",
+    )
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Say of a damaged archive that it is a checkpoint, and what to do."""
+    try:
+        yield
+    except InputError as error:
+        reason = error.message.partition(". ")[0]
+        raise _refused(path, reason.replace("model file", "checkpoint")) from error
+
+
+def _check_format(path: Path, document: dict[str, Any]) -> None:
+    """Refuse an archive of another kind."""
+    if document.get("format") != FORMAT or document.get("version") != VERSION:
+        raise _refused(
+            path,
+            f"it is no checkpoint of version {VERSION}, but says format "
+            f"{document.get('format')!r}",
         )
 
 
