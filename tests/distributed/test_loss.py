@@ -63,5 +63,5 @@ def test_workers_lost_after_the_fit_are_told(doomed, count):
     model = BLoRD(4, client=doomed, **options).fit([S[:75], S[75:]])
     for pid in list(doomed.run(os.getpid).values())[:count]:
         os.kill(pid, signal.SIGKILL)
-    with pytest.raises(RuntimeError, match="lost after the fit.*Fit again"):
+    with pytest.raises(RuntimeError, match=r"lost after the fit.*Fit again"):
         model.gather()
