@@ -10,7 +10,12 @@ from typing import Any
 import numba
 
 SAFE_FASTMATH = {"reassoc", "contract", "nsz"}
+_SETTINGS = {"nogil": True, "fastmath": SAFE_FASTMATH, "error_model": "numpy"}
 
-njit: Any = numba.njit(
-    nogil=True, cache=True, fastmath=SAFE_FASTMATH, error_model="numpy"
-)
+
+def njit(function: Any) -> Any:
+    """Compile a function on its first call, and keep it on disk where that can be."""
+    try:
+        return numba.njit(cache=True, **_SETTINGS)(function)
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        return numba.njit(**_SETTINGS)(function)

@@ -237,7 +237,7 @@ def test_where_in_a_long_text_a_byte_is_bad(tmp_path, monkeypatch):
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("lordclust.files.error.ROOM", 1000)
+    monkeypatch.setattr("lordclust.files.error.TEXT_ROOM", 1000)
     packed = gzip.compress(b"0,0\n" * 200_000)
     assert "unpacks to more than" in sentence(tmp_path, packed, "t.csv.gz")
 

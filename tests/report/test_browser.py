@@ -23,6 +23,21 @@ FLAGS = (
     "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+#: Names that try to end what they are in, to act, or to fill the page.
+NAMES = (
+    "</script><img src=http://127.0.0.1:9/a onerror=alert(1)>",
+    "</title></style><svg onload=alert(2)>",
+    "<!-- <script>alert(3)",
+    "\u2028alert(4)//\u2029",
+    "\u202eevil\u2066",
+    "\x1b[2J\x00\x07",
+    "\" onfocus=alert(5) autofocus x='",
+    "javascript:alert(6)",
+    "{{data}}${alert(7)}",
+    "x" * 10_000,
+    "\ufdfd" * 10_000,
+    "\ud800",
+)
 #: Ink of the map: what a picture is made of, so that two can be compared.
 INK = """
 const map = document.getElementById("map");
@@ -194,6 +209,45 @@ def test_hostile_names_do_nothing(browser, digits):
     assert browser.find_element("css selector", "td").text == HOSTILE
     assert browser.find_elements("css selector", "img") == []
     assert browser.execute_script("return document.scripts.length") == 2
+
+
+def test_every_kind_of_hostile_name_is_only_text(browser, tmp_path):
+    k = len(NAMES)
+    path = made_path(2 * k, 3, (0.2, 0.6, 1.0))
+    file = write_report(
+        tmp_path / "r.html",
+        None,
+        path,
+        X=np.random.default_rng(0).normal(size=(2 * k, k)),
+        ids=NAMES * 2,
+        names=NAMES,
+        labels=NAMES * 2,
+        title=" ".join(NAMES),
+        comparison=[{name: name for name in NAMES}],
+        facts={name: name for name in NAMES},
+    )
+    opened(browser, file, width=390, height=844)
+    for button in browser.find_elements(
+        "css selector", "#doubtful button, #sizes button"
+    ):
+        browser.execute_script("arguments[0].focus()", button)
+        settle(browser)
+    assert ink(browser)[0] > 0
+    assert browser.get_log("browser") == []
+    sent = [json.loads(entry["message"])["message"] for entry in
+            browser.get_log("performance")]  # fmt: skip
+    urls = [m["params"]["request"]["url"] for m in sent
+            if m["method"] == "Network.requestWillBeSent"]  # fmt: skip
+    assert urls == [file.as_uri()]
+    assert "Page.javascriptDialogOpening" not in {m["method"] for m in sent}
+    assert browser.execute_script("return document.scripts.length") == 2
+    assert browser.find_elements("css selector", "img, iframe, svg:not(#curve)") == []
+    shown = browser.find_element("css selector", "dl").text
+    assert all(name in shown for name in NAMES[:3])
+    assert "\u202e" not in file.read_text(encoding="utf-8")
+    assert browser.execute_script(
+        "return document.documentElement.scrollWidth"
+    ) <= 390  # fmt: skip
 
 
 def test_clusters_places_and_zoom(browser, digits):

@@ -13,6 +13,8 @@ from types import FrameType
 
 import click
 
+from lordclust.files.error import printable
+
 FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
 
 #: Progress hides the cursor of a terminal; whoever leaves in a hurry brings it back.
@@ -31,7 +33,7 @@ class Failure(click.ClickException):
     """A sentence for the user, and the exit code."""
 
     def __init__(self, message: str, exit_code: int = FAILED) -> None:
-        super().__init__(message)
+        super().__init__("\n".join(map(printable, message.splitlines())))
         self.exit_code = exit_code  # type: ignore[misc]  # click says: of the class
 
 

@@ -14,6 +14,7 @@ from lordclust._typing import FloatArray, IntArray
 from lordclust.cli.options import Reading, Wishes, check_scale, is_precomputed
 from lordclust.cli.progress import Display
 from lordclust.cli.scaling import Scaling
+from lordclust.files.table import text_array
 
 #: Columns of the tables written; an id column of such a name is called id.
 OWN = re.compile(r"label|probability|uncertainty|p\d+|tau=.*")
@@ -67,7 +68,7 @@ def read_samples(source: str, reading: Reading, *, precomputed: bool) -> Samples
     return Samples(
         source=source,
         X=X,
-        ids=np.arange(n) if table.ids is None else np.asarray(table.ids),
+        ids=np.arange(n) if table.ids is None else text_array(table.ids),
         id_name=_id_name(table.id_name),
         names=names,
         labels=None if known_name and as_text else table.labels,

@@ -9,7 +9,6 @@ from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -17,6 +16,8 @@ from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import unknown_name
 from lordclust.datasets.catalog import CATALOG, Entry
 from lordclust.datasets.synthetic import MIXTURES, four_gaussians
+from lordclust.files.arrays import read_arrays
+from lordclust.files.error import InputError
 
 #: Environment variable that names the folder of NAME.npz files.
 FOLDER_VARIABLE = "LORDCLUST_DATA"
@@ -146,12 +147,12 @@ def _from_folder(entry: Entry, _: str) -> Arrays | None:
     if path is None or not path.is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
-            X, y = file["X"], file["y"]
-    except (KeyError, ValueError, BadZipFile, EOFError, AttributeError) as error:
+        X, y = read_arrays(str(path), "X", "y")
+    except Exception as error:  # a damaged file fails in many ways
+        reason = error.message if isinstance(error, InputError) else str(error)
         raise ValueError(
             f"{path} must be an .npz file with plain arrays X and y, but reading it "
-            f"failed: {error}. Write it with numpy.savez(path, X=X, y=y)."
+            f"failed: {reason.rstrip('.')}. Write it with numpy.savez(path, X=X, y=y)."
         ) from error
     return _checked(X, y, str(path))
 

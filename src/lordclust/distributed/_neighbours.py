@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust.files.reading import read
 from lordclust.graph.kernel import self_tuning_weights
 from lordclust.graph.knn import SPARE, nearest_of
 
@@ -26,8 +27,10 @@ class Extent(NamedTuple):
 def read_block(path: str) -> Any:
     """Return what is in a .npy file, or a sparse matrix from a .npz file."""
     try:
-        return sp.load_npz(path) if str(path).endswith(".npz") else np.load(path)
-    except (OSError, ValueError, KeyError) as error:
+        if str(path).endswith(".npz"):
+            return read(path, format="npz").X
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, KeyError, MemoryError) as error:
         raise ValueError(
             f"A worker cannot read block file {path!r}: {error}. Save rows of X by "
             "numpy.save, rows of S by scipy.sparse.save_npz, where all workers see "

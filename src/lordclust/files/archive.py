@@ -13,12 +13,14 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from lordclust.files.arrays import check_members, npy_bytes, read_npy
+from lordclust.files.arrays import check_members, npy_bytes, read_member, read_npy
 from lordclust.files.error import InputError, allowance
 from lordclust.files.source import Source
 from lordclust.files.whole import whole_file
 
 DOCUMENT = "document.json"
+#: Bytes of a document: what Python makes of them takes up to thirty times as many.
+LONGEST_DOCUMENT = 32 * 2**20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 
 Arrays = dict[str, Any]
@@ -52,6 +54,13 @@ def write_archive(
     """
     listed = {name: _described(array) for name, array in arrays.items()}
     head = json.dumps({**document, "arrays": listed}, allow_nan=False, indent=1)
+    if len(head) > LONGEST_DOCUMENT:
+        raise InputError(
+            path,
+            f"names and settings of {len(head) >> 20} MB were to be saved, but "
+            f"{LONGEST_DOCUMENT >> 20} MB may be. Keep large things, as arrays, in a "
+            "file of their own.",
+        )
     with whole_file(path, force) as file:
         _write_members(file, head, arrays, ZIP_DEFLATED)
         packed = file.tell()
@@ -157,7 +166,9 @@ def _read(source: Source) -> tuple[dict[str, Any], Arrays]:
     """Return the members of an archive."""
     with source.open() as file, ZipFile(file) as archive:
         check_members(archive, source)
-        document = json.loads(archive.read(DOCUMENT).decode())
+        if archive.getinfo(DOCUMENT).file_size > LONGEST_DOCUMENT:
+            raise ValueError(f"its document is longer than {LONGEST_DOCUMENT >> 20} MB")
+        document = json.loads(read_member(archive, DOCUMENT).decode())
         listed = document["arrays"]
         expected = sorted([DOCUMENT, *(f"{name}.npy" for name in listed)])
         if sorted(archive.namelist()) != expected:
@@ -166,7 +177,7 @@ def _read(source: Source) -> tuple[dict[str, Any], Arrays]:
         for name, description in listed.items():
             if not _NAME.fullmatch(name):
                 raise ValueError(f"an array is called {name[:100]!r}")
-            array = read_npy(archive.read(f"{name}.npy"), source.path)
+            array = read_npy(read_member(archive, f"{name}.npy"), source.path)
             if _described(array) != description:
                 raise ValueError(f"array {name!r} is not of the type and shape listed")
             arrays[name] = array

@@ -1,4 +1,4 @@
-"""Arrays without pickles: npy, npz, mat and MatrixMarket files."""
+"""Arrays without pickles: npy, npz and MatrixMarket files."""
 
 import io
 import warnings
@@ -12,7 +12,15 @@ from scipy import sparse
 
 from lordclust.files.error import InputError, allowance
 from lordclust.files.source import Source
-from lordclust.files.table import Places, Table, Wish, as_labels, position, shortened
+from lordclust.files.table import (
+    Places,
+    Table,
+    Wish,
+    as_labels,
+    position,
+    shortened,
+    sound,
+)
 
 _SPARSE = {"format", "data", "shape"}
 #: Packings of numpy; others, as lzma, take as much memory as a file asks them to.
@@ -55,11 +63,18 @@ def read_npy(content: bytes, path: str) -> Any:
     if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
         raise InputError(
             path,
-            f"it claims an array of shape {shape} and type {dtype}, but holds "
-            f"{len(data)} bytes of data. It is cut or damaged: write it again.",
+            f"it claims an array of shape {_short(shape)} and type {_short(dtype)}, "
+            f"but holds {len(data)} bytes of data. It is cut or damaged: write it "
+            "again.",
         )
     flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _short(claim: Any) -> str:
+    """Return what a header claims, shortened: it may have thousands of digits."""
+    text = str(claim)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _npy_header(stream: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, Any]:
@@ -127,11 +142,21 @@ def read_npz_file(source: Source, wish: Wish) -> Table:
     with source.open() as file, ZipFile(file) as archive:
         check_members(archive, source)
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
-        arrays = _Lazy(members, lambda name: read_npy(archive.read(name), source.path))
+        arrays = Lazy(
+            members, lambda name: read_npy(read_member(archive, name), source.path)
+        )
         if set(members) >= _SPARSE:
             X = _sparse_matrix(arrays, source)
             return Table(_picked(X, source, wish), source=source.path)
-        return _chosen(arrays, source, wish)
+        return chosen(arrays, source, wish)
+
+
+def read_arrays(path: str, *names: str) -> list[Any]:
+    """Return arrays of a .npz file, by name."""
+    source = Source(path)
+    with source.open() as file, ZipFile(file) as archive:
+        check_members(archive, source)
+        return [read_npy(read_member(archive, f"{n}.npy"), path) for n in names]
 
 
 def check_members(archive: ZipFile, source: Source) -> None:
@@ -152,7 +177,16 @@ def check_members(archive: ZipFile, source: Source) -> None:
         )
 
 
-class _Lazy(Mapping[str, Any]):
+def read_member(archive: ZipFile, name: str) -> bytes:
+    """Return what a member holds, if it is no more than it claims.
+
+    Asked for everything, zipfile would unpack two gigabytes before it compares.
+    """
+    with archive.open(name) as file:
+        return file.read(archive.getinfo(name).file_size + 1)
+
+
+class Lazy(Mapping[str, Any]):
     """Arrays by name, read when they are asked for."""
 
     def __init__(self, members: dict[str, str], load: Any) -> None:
@@ -168,7 +202,7 @@ class _Lazy(Mapping[str, Any]):
         return len(self.members)
 
 
-def _chosen(arrays: Mapping[str, Any], source: Source, wish: Wish) -> Table:
+def chosen(arrays: Mapping[str, Any], source: Source, wish: Wish) -> Table:
     """Return the array of samples among several, with its labels and ids."""
     others = [wish.label_column, wish.id_column]
     name = _name_of_samples([a for a in arrays if a not in others], source, wish)
@@ -213,7 +247,7 @@ def _sparse_matrix(arrays: Mapping[str, Any], source: Source) -> Any:
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(length) for length in arrays["shape"])
     data = arrays["data"]
-    _check_sparse_shape(shape, data.size, source.path)
+    check_sparse_shape(shape, data.size, source.path)
     if kind == "coo":
         return sparse.coo_array((data, (arrays["row"], arrays["col"])), shape=shape)
     if kind not in ("csr", "csc"):
@@ -224,12 +258,10 @@ def _sparse_matrix(arrays: Mapping[str, Any], source: Source) -> Any:
         )
     parts = (data, arrays["indices"], arrays["indptr"])
     make = sparse.csr_array if kind == "csr" else sparse.csc_array
-    X = make(parts, shape=shape)
-    X.check_format(full_check=True)
-    return X
+    return sound(make(parts, shape=shape))
 
 
-def _check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
+def check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
     """Refuse a shape whose bare rows would fill the memory."""
     if len(shape) != 2 or min(shape) < 0 or max(shape) > entries + _EMPTY_ROWS:
         raise InputError(
@@ -237,35 +269,6 @@ def _check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None
             f"it claims a sparse matrix of shape {shape} with {entries} entries, "
             "which is not plausible. Leave out the rows and columns without entries.",
         )
-
-
-def read_mat_file(source: Source, wish: Wish) -> Table:
-    """Read a MATLAB file up to version 7."""
-    from scipy.io import loadmat, whosmat
-
-    with source.open() as file:
-        content = file.read()
-    if content[:512].startswith((b"MATLAB 7.3", b"\x89HDF")):
-        raise InputError(
-            source.path,
-            "it is a MATLAB file of version 7.3, but versions up to 7 can be read. "
-            "Save it in MATLAB with save(name, '-v7').",
-        )
-    shapes = {name: shape for name, shape, kind in whosmat(io.BytesIO(content))
-              if kind not in ("cell", "struct", "object", "function", "opaque")
-              and len(shape) == 2}  # fmt: skip
-    for name, shape in shapes.items():
-        if min(shape) < 0 or 8 * shape[0] * shape[1] > allowance(len(content)):
-            raise InputError(
-                source.path,
-                f"it claims an array {name!r} of shape {shape}, implausible for "
-                f"{len(content)} bytes. It is damaged: save it again.",
-            )
-
-    def load(name: str) -> Any:
-        return loadmat(io.BytesIO(content), variable_names=[name])[name]
-
-    return _chosen(_Lazy({name: name for name in shapes}, load), source, wish)
 
 
 def read_mtx_file(source: Source, wish: Wish) -> Table:
@@ -297,11 +300,11 @@ def _check_mtx_size(content: bytes, path: str) -> None:
             "MatrixMarket file: write it with scipy.io.mmwrite.",
         ) from None
     entries = rest[0] if rest else rows * columns
+    check_sparse_shape((rows, columns), entries, path)
     # Half of a symmetric matrix is written, and an entry takes two bytes or more.
-    if min(rows, columns, entries) < 0 or entries > len(content) + rows:
+    if not 0 <= entries <= len(content) + rows:
         raise InputError(
             path,
             f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
             "or damaged: write it again.",
         )
-    _check_sparse_shape((rows, columns), entries, path)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from lordclust._validation import check_choice, unknown_name
 from lordclust.files.arrays import (
-    read_mat_file,
     read_mtx_file,
     read_npy_file,
     read_npz_file,
@@ -13,6 +12,7 @@ from lordclust.files.arrays import (
 from lordclust.files.edges import read_edges
 from lordclust.files.error import InputError
 from lordclust.files.frames import read_h5ad, read_parquet
+from lordclust.files.matlab import read_mat_file
 from lordclust.files.source import Source
 from lordclust.files.table import Table, Wish, checked
 from lordclust.files.text import read_csv, read_tsv

@@ -98,7 +98,7 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, file: gzip.GzipFile, source: Source) -> None:
         self.file, self.source = file, source
-        self.left = allowance(source.size)
+        self.most = self.left = allowance(source.size, text=True)
 
     def readable(self) -> bool:
         return True
@@ -109,9 +109,8 @@ class _Bounded(io.RawIOBase):
         if self.left < 0:
             raise InputError(
                 self.source.path,
-                f"it unpacks to more than {allowance(self.source.size) // 2**20} MB, "
-                "which its size makes implausible. Unpack it first (gunzip) if it is "
-                "yours.",
+                f"it unpacks to more than {self.most // 2**20} MB, which its size "
+                "makes implausible. Unpack it first (gunzip) if it is yours.",
             )
         buffer[: len(data)] = data
         return len(data)

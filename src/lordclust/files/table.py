@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import BoolArray
-from lordclust.files.error import InputError
+from lordclust.files.error import ROOM, InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,22 @@ def as_labels(cells: Sequence[str]) -> Any:
     # Of text like "007" or "1_0" the number alone would lose something.
     if all(str(int(t)) == t if _whole(t) else False for t in texts):
         return np.array([int(t) for t in texts], dtype=np.int64)
-    return np.array(texts, dtype=np.str_)
+    return text_array(texts)
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Return texts as an array; as one of objects if that would be a huge one.
+
+    NumPy gives every text the room of the longest.
+
+    Examples
+    --------
+    >>> text_array(["a", "bc"])
+    array(['a', 'bc'], dtype='<U2')
+    """
+    longest = max(map(len, texts), default=0)
+    huge = 4 * longest * len(texts) > ROOM
+    return np.array(texts, dtype=object if huge else np.str_)
 
 
 def _whole(text: str) -> bool:
@@ -186,9 +201,20 @@ def _whole(text: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) <= 18
 
 
+def sound(X: Any) -> Any:
+    """Return X, if compiled code may trust the indices of a sparse one.
+
+    What a file says of them must be looked at before any conversion or choice of
+    columns: these write to wherever an index points.
+    """
+    if sparse.issparse(X) and X.format in ("csr", "csc"):
+        X.check_format(full_check=True)
+    return X
+
+
 def checked(table: Table, *, precomputed: bool) -> Table:
     """Return the table with X in float64, if it is what a method can take."""
-    X = _real(table.X, table.source)
+    X = _real(sound(table.X), table.source)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(
             table.source,
@@ -230,7 +256,6 @@ def _real(X: Any, path: str) -> Any:
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     X = sparse.csr_array(X)
-    X.check_format(full_check=True)  # compiled code trusts the indices
     X.sum_duplicates()
     return X
 

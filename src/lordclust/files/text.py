@@ -17,8 +17,12 @@ from lordclust.files.table import Places, Table, Wish, as_labels, names_ids
 #: Cells that stand for a value that is not there.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_CHUNK = 5000  # rows converted at once: their text is then forgotten
-_HEAD = 20  # lines that tell how cells are parted
+#: Rows, and cells, that are converted at once: their text is then forgotten.
+_CHUNK, _CELLS = 5000, 1 << 22
+#: Lines, and characters, that tell how cells are parted.
+_HEAD, _SNIFFED = 20, 1 << 20
+#: Columns that a table may have: each cell is an object for a while.
+WIDEST = 4_000_000
 
 #: A row of cells and the line it ends in.
 Row = tuple[int, list[str]]
@@ -37,11 +41,11 @@ def read_tsv(source: Source, wish: Wish) -> Table:
 def _read(source: Source, wish: Wish, delimiters: str) -> Table:
     """Read a table chunk by chunk."""
     with source.lines() as lines:
-        head = list(islice(lines, _HEAD))
-        delimiter = sniffed(head, delimiters)
-        rows = _rows(chain(head, lines), delimiter, source.path)
-        first = list(islice(rows, _CHUNK))
-        if not first:
+        head = _head(lines)
+        delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
+        chunks = _chunks(_rows(chain(head, lines), delimiter, source.path))
+        first = next(chunks, None)
+        if first is None:
             raise InputError(
                 source.path, "the file is empty. Give it one line a sample."
             )
@@ -51,9 +55,27 @@ def _read(source: Source, wish: Wish, delimiters: str) -> Table:
                         len(first[0][1]), wish, source.path)  # fmt: skip
         columns = _Columns(plan, delimiter == ";", source.path)
         columns.add(first[has_header:])
-        while chunk := list(islice(rows, _CHUNK)):
+        for chunk in chunks:
             columns.add(chunk)
     return columns.table()
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Yield some rows at a time: few of a wide table, but one more than its header."""
+    for row in rows:
+        most = min(_CHUNK, max(2, _CELLS // len(row[1])))
+        yield [row, *islice(rows, most - 1)]
+
+
+def _head(lines: Iterable[str]) -> list[str]:
+    """Return the first lines: fewer if they are long."""
+    left, found = _SNIFFED, []
+    for line in islice(lines, _HEAD):
+        found.append(line)
+        left -= len(line)
+        if left < 0:
+            break
+    return found
 
 
 def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
@@ -83,10 +105,26 @@ def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
 
 def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
     """Yield rows of one width; empty lines may only follow the last."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
-    width, empty = 0, 0
+    width, empty, ahead = 0, 0, 0
+
+    def counted() -> Iterator[str]:
+        """Yield lines, as long as the cells of a row stay few enough."""
+        nonlocal ahead
+        for line in lines:
+            ahead += line.count(delimiter)
+            if ahead >= WIDEST:
+                raise InputError(
+                    path,
+                    f"line {reader.line_num + 1} has more than the {WIDEST} cells that "
+                    "a table of text may have. Write it as npy.",
+                )
+            yield line
+
+    settings: Any = {"delimiter": delimiter, "strict": True, "skipinitialspace": True}
+    reader = csv.reader(counted(), **settings)
     try:
         for cells in reader:
+            ahead = 0
             if not cells:
                 empty = empty or (reader.line_num if width else 0)
                 continue

@@ -12,7 +12,14 @@ from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import check_count
 from lordclust.files.whole import check_target, whole_file
 from lordclust.metrics import accuracy
-from lordclust.report.encode import TOP, as_grid, inert_json, packed, top_clusters
+from lordclust.report.encode import (
+    TOP,
+    as_grid,
+    inert_json,
+    packed,
+    plain,
+    top_clusters,
+)
 from lordclust.report.layout import layout
 from lordclust.report.page import page, section
 from lordclust.report.story import (
@@ -225,7 +232,7 @@ def _texts(values: Any, count: int, name: str) -> Any:
         raise ValueError(
             f"{name} must have {count} entries, got {len(values)}. Pass one for each."
         )
-    return np.array([str(v)[:LONGEST_NAME] for v in values], dtype=object)
+    return np.array([plain(str(v)[:LONGEST_NAME]) for v in values], dtype=object)
 
 
 def _places(X: Any, S: Any, story: Story, points: IntArray) -> dict[str, str] | None:

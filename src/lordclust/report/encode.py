@@ -2,12 +2,24 @@
 
 import base64
 import json
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from lordclust._typing import FloatArray, IntArray
 
+#: Characters of a name that are not shown but act on what stands beside it: controls,
+#: and overrides of the direction of writing.
+_ACTING = dict.fromkeys(
+    (
+        *(c for c in range(0x20) if chr(c) not in "\t\n\r"),
+        *range(0x7F, 0xA0),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    ),
+    "\ufffd",
+)
 #: How many clusters of a sample a page knows by number; the rest is spread evenly.
 TOP = 5
 
@@ -58,6 +70,28 @@ def packed(A: Any) -> str:
     """
     A = np.asarray(A)
     return base64.b64encode(A.astype(A.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def plain(text: str) -> str:
+    r"""Return text without characters that act: each is shown as a question mark.
+
+    Examples
+    --------
+    >>> plain("a\u202eb") == "a\ufffdb"
+    True
+    """
+    return text.translate(_ACTING)
+
+
+def inert_html(text: str) -> str:
+    """Return text as HTML that is nothing but this text.
+
+    Examples
+    --------
+    >>> inert_html("a < b")
+    'a &lt; b'
+    """
+    return escape(plain(text))
 
 
 def inert_json(value: Any) -> str:

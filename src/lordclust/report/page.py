@@ -4,8 +4,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from html import escape
 from importlib.resources import files
+
+from lordclust.report.encode import inert_html
 
 
 def asset(name: str) -> str:
@@ -38,10 +39,11 @@ def section(title: str, note: str, body: str) -> str:
     """Return a part of the page with its heading; nothing for an empty body."""
     if not body:
         return ""
-    quiet = f'<p class="note">{escape(note)}</p>' if note else ""
+    title = inert_html(title)
+    quiet = f'<p class="note">{inert_html(note)}</p>' if note else ""
     return (
-        f'<section class="card"><h2>{escape(title)}</h2>{quiet}'
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(title)}">'
+        f'<section class="card"><h2>{title}</h2>{quiet}'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{title}">'
         f"{body}</div></section>"
     )
 
@@ -61,8 +63,8 @@ def page(title: str, lead: str, data: str, sections: str) -> str:
     script, style = asset("report.js"), asset("report.css")
     parts = {
         "policy": policy(script, style),
-        "title": escape(title),
-        "lead": escape(lead),
+        "title": inert_html(title),
+        "lead": inert_html(lead),
         "style": style,
         "script": script,
         "data": data,

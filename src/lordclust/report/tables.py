@@ -2,13 +2,13 @@
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from lordclust._version import __version__
+from lordclust.report.encode import inert_html
 from lordclust.result import Selection
 
 #: Longest text of a fact; the parameter of a fit may be a whole array.
@@ -86,7 +86,7 @@ def facts_html(groups: Mapping[str, Mapping[str, Any]]) -> str:
     True
     """
     lists = "".join(
-        f"<div><h3>{escape(name)}</h3><dl>{_rows(facts)}</dl></div>"
+        f"<div><h3>{inert_html(name)}</h3><dl>{_rows(facts)}</dl></div>"
         for name, facts in groups.items()
         if facts
     )
@@ -96,7 +96,7 @@ def facts_html(groups: Mapping[str, Mapping[str, Any]]) -> str:
 def _rows(facts: Mapping[str, Any]) -> str:
     """Return the rows of a list."""
     return "".join(
-        f"<div><dt>{escape(str(name))}</dt><dd>{escape(show(value))}</dd></div>"
+        f"<div><dt>{inert_html(str(name))}</dt><dd>{inert_html(show(value))}</dd></div>"
         for name, value in facts.items()
     )
 
@@ -113,7 +113,7 @@ def table_html(rows: Sequence[Mapping[str, Any]], marked: int | None = None) -> 
     """
     names = dict.fromkeys(name for row in rows for name in row)
     columns = [name for name in names if any(show(row.get(name)) for row in rows)]
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{inert_html(str(name))}</th>' for name in columns)
     body = ""
     for i, row in enumerate(rows):
         kept = ' class="kept"' if i == marked else ""
@@ -128,7 +128,7 @@ def _cells(row: Mapping[str, Any], columns: Iterable[str]) -> str:
         value = row.get(name)
         is_number = isinstance(value, int | float | np.number)
         kind = ' class="number"' if is_number else ""
-        cells.append(f"<td{kind}>{escape(show(value))}</td>")
+        cells.append(f"<td{kind}>{inert_html(show(value))}</td>")
     return "".join(cells)
 
 

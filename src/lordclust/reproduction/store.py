@@ -135,6 +135,7 @@ def _parsed(line: bytes) -> Record | None:
     """Return the record of a line, or None for anything else."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) and "key" in record else None
+    known = isinstance(record, dict) and isinstance(record.get("key"), str)
+    return record if known else None

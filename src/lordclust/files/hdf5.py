@@ -1,0 +1,137 @@
+"""HDF5 files: looked through before anndata reads them, as it reads everything."""
+
+import mmap
+import zlib
+from typing import Any
+
+from lordclust.files.error import ROOM, InputError, allowance
+from lordclust.files.source import Source
+
+#: Groups and datasets of a file, and how deep groups may be in groups.
+MOST_ITEMS, DEEPEST = 100_000, 32
+_GZIP = 1
+#: How many times its size a packed chunk may unpack to.
+_GZIP_RATIO = 1032
+
+
+def check_hdf5(source: Source) -> None:
+    """Refuse a file that points outside itself, or unpacks to more than is plausible.
+
+    Everything is counted as often as it is linked to, as it is read as often.
+    """
+    import h5py  # anndata needs it too
+
+    with h5py.File(source.path, "r") as file:
+        _Look(source, h5py).group(file, 0)
+
+
+class _Look:
+    """A walk through a file that adds up what reading it would take."""
+
+    def __init__(self, source: Source, h5py: Any) -> None:
+        self.h5py, self.path = h5py, source.path
+        self.most = allowance(source.size)
+        self.longest = _longest_text(source)
+        self.items = self.total = 0
+
+    def group(self, group: Any, depth: int) -> None:
+        """Look at all that is in a group."""
+        self._attributes(group)
+        for name in group:
+            self.items += 1
+            if self.items > MOST_ITEMS or depth > DEEPEST:
+                raise self._refused(
+                    f"holds groups in groups without end, or more than {MOST_ITEMS} "
+                    "items"
+                )
+            if type(group.get(name, getlink=True)) is not self.h5py.HardLink:
+                raise self._refused(f"links {name!r} to another place or file")
+            item = group[name]
+            if isinstance(item, self.h5py.Group):
+                self.group(item, depth + 1)
+            elif isinstance(item, self.h5py.Dataset):
+                self._attributes(item)
+                self._dataset(item, name)
+
+    def _dataset(self, item: Any, name: str) -> None:
+        """Add the bytes of a dataset."""
+        if item.is_virtual or item.external:
+            raise self._refused(f"takes {name!r} from another file")
+        if item.size is None:
+            return
+        if not item.dtype.hasobject:
+            self._add(int(item.size) * item.dtype.itemsize)
+            self._chunks(item, name)
+        elif item.ndim == 1 and item.dtype.kind == "O":
+            step = max(1, ROOM // self.longest)
+            for begin in range(0, item.size, step):
+                texts = item[begin : begin + step]
+                self._add(sum(len(t) for t in texts if hasattr(t, "__len__")))
+        else:
+            self._add(int(item.size) * self.longest * len(item.dtype.names or "x"))
+
+    def _attributes(self, item: Any) -> None:
+        """Add the texts of attributes, as if each was the longest."""
+        for name in item.attrs:
+            about = item.attrs.get_id(name)
+            if about.dtype.hasobject:
+                count = 1
+                for length in about.shape:
+                    count *= int(length)
+                self._add(count * self.longest)
+
+    def _chunks(self, item: Any, name: str) -> None:
+        """Unpack chunks that are large when packed: they may not be what they claim."""
+        plist = item.id.get_create_plist()
+        filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+        if _GZIP not in filters:
+            return
+        most = item.dtype.itemsize
+        for length in item.chunks:
+            most *= length
+        for i in range(item.id.get_num_chunks()):
+            about = item.id.get_chunk_info(i)
+            if about.size * _GZIP_RATIO < ROOM and filters.count(_GZIP) == 1:
+                continue
+            packed = item.id.read_direct_chunk(about.chunk_offset)[1]
+            if len(zlib.decompressobj().decompress(packed, most + 1)) > most:
+                raise self._refused(f"packs more into {name!r} than it claims")
+
+    def _add(self, count: int) -> None:
+        """Count bytes."""
+        self.total += count
+        if self.total > self.most:
+            raise InputError(
+                self.path,
+                f"it unpacks to more than the {self.most // 2**20} MB that its size "
+                "makes plausible. Write it without compression if it is yours.",
+            )
+
+    def _refused(self, what: str) -> InputError:
+        """Return the error for what anndata never writes."""
+        return InputError(
+            self.path,
+            f"it {what}, which anndata never writes. Read it with anndata and write it "
+            "again if you trust it.",
+        )
+
+
+def _longest_text(source: Source) -> int:
+    """Return how long a text of variable length may be.
+
+    Texts are kept in heaps, and many cells may point to one text. The library finds
+    a heap by its signature, and a text is within one.
+    """
+    longest, signature = 4096, b"GCOL\x01"
+    if source.size == 0:
+        return longest
+    with (
+        open(source.path, "rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        at = content.find(signature)
+        while at >= 0:
+            claimed = int.from_bytes(content[at + 8 : at + 16], "little")
+            longest = max(longest, min(claimed, source.size))
+            at = content.find(signature, at + 1)
+    return longest
