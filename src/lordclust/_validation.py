@@ -54,14 +54,26 @@ def check_similarity(
     array([[0., 1.],
            [1., 0.]])
     """
-    S = S if sparse.issparse(S) else to_array(S, name)
-    _check_square(S.shape, name)
-    S = _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
+    S = check_square(S, name)
     values = S.data if sparse.issparse(S) else S
     _check_finite(values, name)
     if nonnegative:
         _check_nonnegative(values, name, nonnegative)
     return _to_symmetric(S, name)
+
+
+def check_square(S: Any, name: str = "S") -> Graph:
+    """Return a square matrix as a floating-point array or canonical CSR array.
+
+    Examples
+    --------
+    >>> check_square([[0, 1], [2, 0]])
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    S = S if sparse.issparse(S) else to_array(S, name)
+    _check_square(S.shape, name)
+    return _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
 
 
 def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:

@@ -195,8 +195,8 @@ def test_a_member_that_lies_about_its_size(tmp_path):
         ("", "no line with the size"),
         ("9999999999 3 1\n1 1 1\n", "not plausible"),
         ("3 3 999999\n1 1 1\n", "it claims 999999 entries"),
-        ("2 2 1\n7 7 1\n", "cannot be read as mtx"),
-        ("2 2 1\n1 1 x\n", "cannot be read as mtx"),
+        ("2 2 1\n7 7 1\n", "entry 1 is not in a matrix of shape (2, 2)"),
+        ("2 2 1\n1 1 x\n", "its entries are not all numbers"),
     ],
 )
 def test_damaged_mtx(tmp_path, head, hint):

@@ -35,6 +35,30 @@ def test_linear_kernel():
     np.testing.assert_allclose(linear_kernel(X), X @ X.T, atol=1e-14)
 
 
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+def test_products_beyond_the_largest_number_are_refused(make):
+    with pytest.raises(ValueError, match="Divide X by its largest entry"):
+        linear_kernel(make([[1e308, 1.0], [-1e308, 2.0]]))
+
+
+@pytest.mark.parametrize(
+    ("S", "hint"),
+    [
+        (np.array([["a", "b"], ["c", "d"]]), "must hold real numbers"),
+        (np.ones(3), "must be a square matrix"),
+        (np.float64(2.0), "must be a square matrix"),
+    ],
+)
+def test_what_is_no_matrix_is_not_made_symmetric(S, hint):
+    with pytest.raises(ValueError, match=hint):
+        symmetrize(S)
+
+
+def test_a_sum_beyond_the_largest_number_is_refused():
+    with pytest.raises(ValueError, match="positive sum that is finite"):
+        scale_to_unit_sum(np.full((2, 2), 1e308))
+
+
 def test_gaussian_kernel_with_a_bandwidth():
     expected = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 1.7**2))
     np.testing.assert_allclose(gaussian_kernel(X, 1.7), expected, rtol=1e-12)

@@ -217,6 +217,47 @@ def test_every_row_counts_whatever_the_tiling(n):
     assert optimality_gap(U, V, mu) <= 1
 
 
+# -- what generated inputs brought to light ------------------------------------
+
+
+def drawn(seed, n, k, scale):
+    U = scale * np.random.default_rng(seed).standard_normal((n, k))
+    return U, np.full(k, k**-0.5)
+
+
+def test_newton_does_not_end_before_the_last_digits():
+    # It ended 4e-7 away from the projection, and said nothing.
+    U, mu = drawn(2, 20, 5, 1.0)
+    found = project(U, mu)
+    np.testing.assert_allclose(found.V, qp_projection(U, mu), atol=1e-9)
+    again = project(U, mu, start=found.multipliers)
+    np.testing.assert_allclose(found.V, again.V, atol=1e-13)
+
+
+def test_the_last_rounding_does_not_make_it_worse():
+    # Columns met to 2e-11 were off by 4e-9 after it.
+    U, mu = drawn(31, 22, 8, 1e4)
+    assert off_omega(project_omega(U, mu), mu) <= 1e-12
+
+
+def test_far_outside_it_is_still_the_nearest():
+    # The gap was 2 % of all there is: only rounding may be left.
+    U, mu = drawn(709, 32, 6, 1e10)
+    V = project_omega(U, mu)
+    gap = (U - V) * (project_omega(U * 1e-2, mu) - V)
+    assert gap.sum() <= 1e-6 * (np.abs(U) * V).sum()
+
+
+@pytest.mark.parametrize("scale", [1e15, 1e100, 1e300])
+def test_entries_beyond_all_digits_take_no_time(scale):
+    # At 1e100 there were 134,422 passes; at 1e300 the sums overflowed.
+    U, mu = drawn(0, 20, 5, scale)
+    found = project(U, mu)
+    assert off_omega(found.V, mu) <= 1e-12
+    assert found.n_iter < 5000
+    np.testing.assert_allclose(found.V, project_omega(U / scale * 1e8, mu), atol=1e-6)
+
+
 # -- weights, warm starts, records ---------------------------------------------
 
 

@@ -273,38 +273,8 @@ def check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
 
 def read_mtx_file(source: Source, wish: Wish) -> Table:
     """Read a MatrixMarket file, dense or sparse."""
-    from scipy.io import mmread
+    from lordclust.files.matrix_market import read_mtx
 
     with source.open() as file:
-        content = file.read()
-    _check_mtx_size(content, source.path)
-    X = mmread(io.BytesIO(content))
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
+        X = read_mtx(file.read(), source.path)
     return Table(_picked(X, source, wish), source=source.path)
-
-
-def _check_mtx_size(content: bytes, path: str) -> None:
-    """Refuse a header that claims more than the text can hold."""
-    size = b""
-    for line in io.BytesIO(content):
-        if line.strip() and not line.startswith(b"%"):
-            size = line
-            break
-    try:
-        rows, columns, *rest = (int(word) for word in size.split())
-    except ValueError:
-        raise InputError(
-            path,
-            "there is no line with the size of the matrix. It is cut, or no "
-            "MatrixMarket file: write it with scipy.io.mmwrite.",
-        ) from None
-    entries = rest[0] if rest else rows * columns
-    check_sparse_shape((rows, columns), entries, path)
-    # Half of a symmetric matrix is written, and an entry takes two bytes or more.
-    if not 0 <= entries <= len(content) + rows:
-        raise InputError(
-            path,
-            f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
-            "or damaged: write it again.",
-        )

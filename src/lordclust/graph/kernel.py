@@ -28,13 +28,26 @@ def linear_kernel(X: Any) -> FloatArray:
     S : ndarray of float64, shape (n, n)
         Exactly symmetric; may hold negative numbers.
 
+    Raises
+    ------
+    ValueError
+        If a product is beyond the largest number.
+
     Examples
     --------
     >>> linear_kernel([[1, 0], [1, 2]])
     array([[1., 1.],
            [1., 5.]])
     """
-    return _gram(check_samples(X))
+    X = check_samples(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = _gram(X)
+    if not np.all(np.isfinite(S)):
+        raise ValueError(
+            "the inner products of the samples in X are beyond the largest number. "
+            "Divide X by its largest entry."
+        )
+    return S
 
 
 def gaussian_kernel(X: Any, bandwidth: float | None = None) -> FloatArray:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import Graph
+from lordclust._validation import check_square
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def symmetrize(S: Any) -> Graph:
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
-    half = 0.5 * S
+    S = check_square(S)
+    half = S.dtype.type(0.5) * S
     return half + half.T
 
 
@@ -74,11 +75,13 @@ def scale_to_unit_sum(S: Any, weight: Any = None) -> Graph:
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    total = float(S.sum() if weight is None else weight @ (S @ weight))
-    if not total > 0.0:
+    with np.errstate(over="ignore"):
+        total = float(S.sum() if weight is None else weight @ (S @ weight))
+    if not 0.0 < total < np.inf:
         raise ValueError(
-            f"S must have a positive sum to be scaled to sum 1, got {total:g}. "
-            "Use an affinity with positive similarities."
+            "S must have a positive sum that is finite to be scaled to sum 1, got "
+            f"{total:g}. Use an affinity with positive similarities, or divide S by "
+            "its largest entry."
         )
     return S / total
 

@@ -11,6 +11,16 @@ from lordclust.solver.omega import Omega
 
 #: Passes after which a given start was too far off to be of use.
 FAR_START = 40
+#: By how much t U grows on the way to U, at most and at least, and the error of a
+#: column sum that says it grew too fast.
+GROWTH, SLOWEST, ASTRAY = 10.0, 1.1, 1e-6
+#: How often it may grow too fast: from then on only rounding is to blame.
+RETRIES = 20
+#: How often a projection that ended before its last digits is gone on with.
+SHARPENINGS = 5
+#: How many times larger than V the entries of U may be: beyond, rounding leaves few
+#: digits of V, and only which face of Omega(mu) is the nearest can be told.
+LARGEST = 1e11
 
 
 def check_mu(mu: Any) -> FloatArray:
@@ -47,9 +57,15 @@ def _check_U(U: Any, mu: FloatArray) -> FloatArray:
 def feasibility_error(V: FloatArray, omega: Omega) -> float:
     """Return the largest relative error of a row or column sum of V."""
     mu, p = omega.mu, omega.mass
-    columns = np.abs(omega.weighted(V).sum(axis=0) - mu) / mu
     rows = np.abs(V @ mu - p)[p > 0] / p[p > 0]
-    return float(max(columns.max(), rows.max(initial=0.0), -min(V.min(), 0.0)))
+    columns = _column_error(V, omega)
+    return float(max(columns, rows.max(initial=0.0), -min(V.min(), 0.0)))
+
+
+def _column_error(V: FloatArray, omega: Omega) -> float:
+    """Return the largest relative error of a column sum of V."""
+    off = np.abs(omega.weighted(V).sum(axis=0) - omega.mu)
+    return float((off / omega.mu).max())
 
 
 def project_omega(
@@ -84,7 +100,8 @@ def project_omega(
     start : array-like of shape (k,), optional
         Column multipliers to start Newton from.
     sample_weight : array-like of shape (n,), optional
-        Weights w; the rows of V mu sum to w / sum(w) in place of 1/n.
+        Weights w; the rows of V mu sum to w / sum(w) in place of 1/n. If they span
+        more than eight orders of magnitude, V is feasible, but others may be nearer.
     max_iter : int
         Limit for Dykstra.
 
@@ -150,46 +167,117 @@ def project_newton(
     mu, engine = omega.mu, Engine(None, omega)
     # U + 1 a' + b mu' has the same projection: take the common part out, so that
     # large entries leave as many digits as possible. Columns that give way see a.
-    shift = U.mean(axis=0) if ease == 0 else np.zeros(len(mu))
-    centred = U - shift
+    halved = _halvings(U) if ease == 0 else 1.0
+    shift = (U * halved).mean(axis=0) if ease == 0 else np.zeros(len(mu))
+    centred = U * halved - shift
     centred -= np.outer(centred @ mu, mu)
+    part = _bearable(centred, omega) if ease == 0 else 1.0
+    centred *= part
     V, n_iter = centred, 0
     if start is not None:
-        start = np.asarray(start, dtype=np.float64) - shift
+        start = (np.asarray(start, dtype=np.float64) * halved - shift) * part
         V = engine.project(centred, start, ease)
         n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
     if start is None or n_iter > FAR_START:
         V, more = _grow(engine, centred, ease)
         n_iter += more
-    multipliers = engine.shared.a + shift
-    for _ in range(20):
-        # Digits are lost against large entries of U. V itself is of natural size:
-        # projecting it moves it by no more than it is off.
-        if ease > 0 or feasibility_error(V, omega) <= 1e-13:
-            break
-        V = engine.project(V)
-    return V, multipliers, n_iter
+    if ease == 0:
+        V, more = _sharpened(engine, centred, V)
+        n_iter += more
+    with np.errstate(over="ignore"):  # those of the largest numbers may be larger
+        multipliers = (engine.shared.a / part + shift) / halved
+    multipliers = np.nan_to_num(multipliers)
+    return V if ease > 0 else _rounded(engine, V), multipliers, n_iter
 
 
-def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
-    """Project t U for t up to 1, each from the multipliers of the one before.
+def _sharpened(engine: Any, U: FloatArray, V: FloatArray) -> tuple[FloatArray, int]:
+    """Go on from the multipliers of V while that brings the columns nearer to mu.
 
-    The multipliers are of the size of U, which Newton steps on a nearly hard V would
-    take long to reach from 0.
+    Newton steps with a kept H may end as if only rounding were left. From their end, H
+    anew, one or two more find the last digits.
     """
     from lordclust.solver import kernels
 
-    top = float(np.abs(U).max())
-    t = min(1.0, float(engine.omega.mass.max()) / top) if top > 0 else 1.0
-    multipliers, passes = np.zeros(U.shape[1]), 0
-    while True:
-        V = engine.project(t * U, multipliers, ease)
+    error, passes = _column_error(V, engine.omega), 0
+    for _ in range(SHARPENINGS):
+        if error <= 1e-13:
+            break
+        a = engine.shared.a.copy()
+        nearer = engine.project(U, a)
         passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
-        if t >= 1:
-            return V, passes
-        grown = min(1.0, 10 * t)
-        multipliers = engine.shared.a * (grown / t)
-        t = grown
+        before, error = error, _column_error(nearer, engine.omega)
+        if error >= before:
+            engine.shared.a[:] = a
+            break
+        V = nearer
+    return V, passes
+
+
+def _rounded(engine: Any, V: FloatArray) -> FloatArray:
+    """Return a V that is feasible to rounding.
+
+    Digits are lost against large entries of U. V itself is of natural size: projecting
+    it moves it by no more than it is off.
+    """
+    error = feasibility_error(V, engine.omega)
+    for _ in range(20):
+        if error <= 1e-13:
+            break
+        closer, _ = _sharpened(engine, V, engine.project(V))
+        before, error = error, feasibility_error(closer, engine.omega)
+        if error >= before:
+            break
+        V = closer
+    return V
+
+
+def _halvings(U: FloatArray) -> float:
+    """Return the power of two that keeps sums over U finite; 1 for all usual ones."""
+    exponent = int(np.frexp(np.abs(U).max())[1])
+    return float(np.ldexp(1.0, min(0, 900 - exponent)))
+
+
+def _bearable(U: FloatArray, omega: Omega) -> float:
+    """Return the part of U to project where U is too large for its digits to tell.
+
+    From some t on, all t U have the same projection: that onto the face where <U, V>
+    is largest.
+    """
+    top, most = float(np.abs(U).max()), LARGEST * float(omega.mass.max())
+    return most / top if top > most else 1.0
+
+
+def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
+    """Project t U for t up to 1, each from the multipliers of those before.
+
+    The multipliers are of the size of U, which Newton steps on a nearly hard V would
+    take long to reach from 0. As long as the same entries of V are positive they are
+    an affine function of t, and are foretold exactly. Where that leads astray, t grows
+    in shorter steps.
+    """
+    from lordclust.solver import kernels
+
+    top, mass = float(np.abs(U).max()), float(engine.omega.mass.max())
+    rounding = 16 * len(U) * float(np.finfo(np.float64).eps) / engine.omega.mu.min()
+    before, a_before = 0.0, np.zeros(U.shape[1])
+    t, growth, passes = min(1.0, mass / top) if top > 0 else 1.0, GROWTH, 0
+    retries = RETRIES
+    V = engine.project(t * U, a_before, ease)
+    a = engine.shared.a.copy()
+    while t < 1:
+        passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
+        grown = min(1.0, growth * t)
+        foretold = a + (grown - t) / (t - before) * (a - a_before)
+        V = engine.project(grown * U, foretold, ease)
+        astray = ease == 0 and _column_error(V, engine.omega) > (
+            ASTRAY + rounding * grown * top
+        )
+        if astray and growth > SLOWEST and retries > 0:
+            growth, retries = growth**0.5, retries - 1
+            continue
+        before, a_before = t, a
+        t, a, growth = grown, engine.shared.a.copy(), min(GROWTH, growth**2)
+    return V, passes + int(engine.shared.slots[kernels.SWEEPS]) + 1
 
 
 def _newton(

@@ -1,0 +1,199 @@
+"""MatrixMarket files, dense or sparse, read with numpy alone.
+
+scipy's reader is compiled code that a damaged file can crash.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._typing import FloatArray
+from lordclust.files.arrays import check_sparse_shape
+from lordclust.files.error import InputError
+
+_BLOCK = 1 << 24  # bytes that are converted at once
+_MAGIC = b"%%matrixmarket"
+_LAYOUTS = ("coordinate", "array")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+#: What the entry above the diagonal is to the one below.
+_SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+
+
+class _Head(NamedTuple):
+    """What a file says of its matrix, and where the entries begin."""
+
+    layout: str
+    field: str
+    symmetry: str
+    shape: tuple[int, int]
+    entries: int
+    body: int
+
+
+def read_mtx(content: bytes, path: str) -> Any:
+    """Return the matrix in the bytes of a MatrixMarket file.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    path : str
+        What to call it in messages.
+
+    Returns
+    -------
+    X : ndarray or csr_array
+
+    Examples
+    --------
+    >>> read_mtx(b"%%MatrixMarket matrix array real general\\n2 1\\n0.5\\n2\\n", "x")
+    array([[0.5],
+           [2. ]])
+    """
+    head = _head(content, path)
+    width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
+    numbers = _numbers(content, head.body, width, path)
+    if len(numbers) != head.entries:
+        raise InputError(
+            path,
+            f"it claims {head.entries} entries, but holds {len(numbers)}. It is cut or "
+            "damaged: write it again.",
+        )
+    make = _dense if head.layout == "array" else _sparse
+    return make(numbers, head, path)
+
+
+def _head(content: bytes, path: str) -> _Head:
+    """Return what a file says of its matrix, if that is possible."""
+    lines: list[bytes] = []
+    body = 0
+    while body < len(content) and len(lines) < 2:
+        end = content.find(b"\n", body) + 1 or len(content)
+        line = content[body : min(end, body + 200)].strip()
+        body = end
+        if not lines or (line and not line.startswith(b"%")):
+            lines.append(line)
+    first = lines[0].lower() if lines else b""
+    words = first.decode("ascii", "replace").split()
+    if not first.startswith(_MAGIC) or len(words) != 5 or words[1] != "matrix":
+        raise InputError(
+            path,
+            "it does not begin like a MatrixMarket file. It is of another format, or "
+            "damaged: write it with scipy.io.mmwrite.",
+        )
+    layout, field, symmetry = words[2:]
+    if layout not in _LAYOUTS or field not in _FIELDS or symmetry not in _SYMMETRIES:
+        raise InputError(
+            path,
+            f"it holds a matrix of kind {layout} {field} {symmetry}, but real ones can "
+            "be read, coordinate or array, general, symmetric or skew-symmetric. "
+            "Convert it.",
+        )
+    shape, entries = _size(lines[1] if len(lines) > 1 else b"", words, path)
+    if entries > len(content):  # an entry takes two bytes or more
+        raise InputError(
+            path,
+            f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
+            "or damaged: write it again.",
+        )
+    check_sparse_shape(shape, entries, path)
+    return _Head(layout, field, symmetry, shape, entries, body)
+
+
+def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], int]:
+    """Return the shape, and how many entries there must be."""
+    _, _, layout, _, symmetry = words
+    parts = line.split()
+    # Nobody has a matrix whose size takes more digits.
+    sound = all(part.isdigit() and len(part) <= 15 for part in parts)
+    if not sound or len(parts) != (2 if layout == "array" else 3):
+        raise InputError(
+            path,
+            "there is no line with the size of the matrix. It is cut, or no "
+            "MatrixMarket file: write it with scipy.io.mmwrite.",
+        )
+    rows, columns, *rest = (int(part) for part in parts)
+    if symmetry != "general" and rows != columns:
+        raise InputError(
+            path,
+            f"it claims a {symmetry} matrix of shape {(rows, columns)}, which is not "
+            "square. It is damaged: write it again.",
+        )
+    if rest:
+        return (rows, columns), rest[0]
+    below = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}
+    return (rows, columns), below.get(symmetry, rows * (rows - 1) // 2)
+
+
+def _numbers(content: bytes, start: int, width: int, path: str) -> FloatArray:
+    """Return the lines from a place on as rows of so many numbers."""
+    parts: list[FloatArray] = [np.empty((0, width))]
+    line = 0
+    while start < len(content):
+        end = content.rfind(b"\n", start, start + _BLOCK) + 1
+        end = end or content.find(b"\n", start) + 1 or len(content)
+        parts.append(_block(content[start:end], width, line, path))
+        line += content.count(b"\n", start, end)
+        start = end
+    return np.concatenate(parts)
+
+
+def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
+    """Return some lines as rows of numbers; so many lines came before."""
+    letters = np.frombuffer(text, np.uint8)
+    space = (letters == 32) | ((letters >= 9) & (letters <= 13))
+    begins = ~space
+    begins[1:] &= space[:-1]
+    first = np.flatnonzero(np.append(True, letters[:-1] == 10))
+    words = np.add.reduceat(begins, first, dtype=np.int64)
+    wrong = np.flatnonzero((words != 0) & (words != width))
+    if wrong.size:
+        raise InputError(
+            path,
+            f"an entry has {width} numbers, but line {line + wrong[0] + 1} after the "
+            f"size has {words[wrong[0]]} words. It is damaged: write it again.",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # about text that is no number
+            numbers = np.fromstring(text, dtype=np.float64, sep=" ")
+    except (ValueError, DeprecationWarning):
+        numbers = np.empty(0)
+    if len(numbers) != words.sum():
+        raise InputError(
+            path, "its entries are not all numbers. It is damaged: write it again."
+        )
+    return np.asarray(numbers.reshape(-1, width))
+
+
+def _dense(numbers: FloatArray, head: _Head, path: str) -> FloatArray:
+    """Return a matrix that is written column by column, in part if symmetric."""
+    if head.symmetry == "general":
+        return np.ascontiguousarray(numbers.reshape(head.shape, order="F"))
+    n, sign = head.shape[0], _SYMMETRIES[head.symmetry]
+    X = np.zeros(head.shape)
+    column, row = np.triu_indices(n, 1 if sign < 0 else 0)
+    X[column, row] = sign * numbers[:, 0]
+    X[row, column] = numbers[:, 0]
+    return X
+
+
+def _sparse(numbers: FloatArray, head: _Head, path: str) -> Any:
+    """Return a matrix that is written entry by entry, places from 1."""
+    places = numbers[:, :2]
+    inside = (places >= 1) & (places <= head.shape) & (places == np.floor(places))
+    if not inside.all():
+        raise InputError(
+            path,
+            f"entry {int((~inside).any(axis=1).argmax()) + 1} is not in a matrix of "
+            f"shape {head.shape}. It is damaged: write it again.",
+        )
+    row, column = (places - 1).astype(np.int64).T
+    data = numbers[:, 2] if numbers.shape[1] > 2 else np.ones(len(numbers))
+    if sign := _SYMMETRIES[head.symmetry]:
+        apart = row != column
+        row, column = np.append(row, column[apart]), np.append(column, row[apart])
+        data = np.append(data, sign * data[apart])
+    return sparse.csr_array((data, (row, column)), shape=head.shape)
