@@ -34,7 +34,7 @@ demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table,
 	@"$(BIN)/lordclust" demo --output demo-output --force
 
 test: check      ## checks, then all tests
-	"$(BIN)/python" -m pytest -q -n 2
+	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup
 
 check: $(TESTED) ## style, types and the direction of imports
 	"$(BIN)/ruff" check .

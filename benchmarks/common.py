@@ -5,13 +5,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lordclust.reproduction.machine import facts
 
-__all__ = ["added_memory", "clock", "facts", "peak", "process_seconds", "table"]
+__all__ = [
+    "added_memory",
+    "clock",
+    "facts",
+    "peak",
+    "process_seconds",
+    "table",
+    "where",
+    "with_part",
+]
+
+#: The page on size, parts of which the benchmarks of size write.
+SCALE = Path(__file__).parent.parent / "docs" / "guide" / "scale.md"
 
 
 def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
@@ -68,3 +81,15 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value)
+
+
+def where(results: dict[str, Any]) -> str:
+    """Return the facts of the machine that results were measured on."""
+    return ", ".join(f"{name} {fact}" for name, fact in results["facts"].items())
+
+
+def with_part(text: str, name: str, content: str) -> str:
+    """Return a page with what stands between two marks written anew."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    head, rest = text.split(begin)
+    return f"{head}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"

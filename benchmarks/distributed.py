@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.common import clock, facts, table
+from benchmarks.common import SCALE, clock, facts, table, where, with_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "distributed.json"
-PAGE = HERE.parent / "docs" / "guide" / "scale.md"
-BEGIN, END = "<!-- plan: begin -->", "<!-- plan: end -->"
 N, D, K, TAU, BLOCKS = 40_000, 16, 10, 0.3, 8
 #: The plan: samples, features, clusters, machines, and what they are taken to have.
 PLAN = {"n": 10**8, "d": 100, "k": 10, "machines": 50}
@@ -135,13 +133,8 @@ def measure(n: int) -> dict[str, Any]:
 # -- the plan ---------------------------------------------------------------------
 
 
-def plan(results: dict[str, Any] | None) -> str:
+def plan(results: dict[str, Any]) -> str:
     """Return what many machines need, worked out from the figures of two workers."""
-    if results is None:
-        return (
-            "The figures are not measured yet: `python -m benchmarks.distributed` "
-            "measures them and writes this section."
-        )
     rows = [row for row in results["rows"] if "workers" in row]
     one, two = (_pick(rows, w, "near") for w in (1, 2))
     shown = [
@@ -151,7 +144,7 @@ def plan(results: dict[str, Any] | None) -> str:
     parts = [
         f"Measured on {results['measured']} with {results['n']:,} samples, "
         f"{results['k']} clusters, {results['entries a row']:.1f} entries of S a row "
-        f"({', '.join(f'{k} {v}' for k, v in results['facts'].items())}). *Near* "
+        f"({where(results)}). *Near* "
         "order: samples of a group have near-by numbers.",
         table(shown),
         _needs(results, one, two),
@@ -206,29 +199,19 @@ def _needs(results: dict[str, Any], one: Any, two: Any) -> str:
         f"From these, {n:.0e} samples, {k} clusters, {machines} machines of one "
         f"thread and a network of 10 Gbit/s, in float64, for as many steps "
         f"({two['steps']}) as here:\n\n{table(lines)}\n\n"
-        f"A pass brings {k + k * k + 4} numbers a block to the driver. To find the "
-        f"neighbours exactly takes {search / 3600:.2g} hours of one thread on each "
-        f"machine for {PLAN['d']} features: that is the larger part, and with fewer "
-        "threads than that allows, bring your own graph as blocks of S."
+        f"A pass brings {k + k * k + 4} numbers a block to the driver. To compare all "
+        f"samples of {PLAN['d']} features with all would take {search / 3600:.0f} "
+        "hours of one thread on each machine: at this size build the graph with an "
+        "approximate index, and bring it as blocks of S."
     )
-
-
-def with_plan(text: str, results: dict[str, Any] | None) -> str:
-    """Return the page with its plan made anew."""
-    head, rest = text.split(BEGIN)
-    tail = rest.split(END)[1]
-    return f"{head}{BEGIN}\n\n{plan(results)}\n\n{END}{tail}"
-
-
-def read() -> dict[str, Any] | None:
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else None
 
 
 def main(args: list[str]) -> None:
     if args != ["--page"]:
         results = measure(int(args[0]) if args else N)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    PAGE.write_text(with_plan(PAGE.read_text(), read()))
+    results = json.loads(RESULTS.read_text())
+    SCALE.write_text(with_part(SCALE.read_text(), "plan", plan(results)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A real cluster of two processes, shared by the tests of this folder."""
 
-import os
+from pathlib import Path
 
 import pytest
 
@@ -8,13 +8,10 @@ distributed = pytest.importorskip("distributed", reason="dask is not installed")
 
 
 def pytest_collection_modifyitems(items):
-    """Leave the cluster alone unless it is asked for: it takes minutes to itself."""
-    if "LORDCLUST_CLUSTER" in os.environ:
-        return
-    reason = "set LORDCLUST_CLUSTER=1 to start clusters of processes"
+    """Have one process run all tests of this folder: it has the cluster."""
     for item in items:
-        if "distributed" in str(item.path):
-            item.add_marker(pytest.mark.skip(reason=reason))
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 def two_processes():

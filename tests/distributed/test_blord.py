@@ -81,6 +81,14 @@ def test_blocks_of_a_similarity(client, S, options):
     assert ours.blocks_.max() < S.nnz
 
 
+def test_many_clusters(client):
+    """One machine would multiply with H; the workers return it, as for any k."""
+    S, _ = block_graph(np.random.default_rng(0), [3] * 70)
+    options = {"n_clusters": 70, "affinity": "precomputed"} | FEW
+    ours = BLoRD(client=client, **options).fit(row_blocks(S))
+    assert_same(ours, Local(**options).fit(S))
+
+
 def test_files_of_a_similarity(client, S, tmp_path):
     files = [tmp_path / f"s-{i}.npz" for i in range(4)]
     for file, block in zip(files, row_blocks(S), strict=True):

@@ -54,3 +54,14 @@ def test_a_killed_worker_changes_nothing(monkeypatch, doomed, kind):
     np.testing.assert_array_equal(hurt.history_, whole.history_)
     np.testing.assert_array_equal(hurt.membership_, whole.membership_)
     np.testing.assert_array_equal(hurt.labels_, whole.labels_)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_workers_lost_after_the_fit_are_told(doomed, count):
+    S = KNNGraph().build(X)
+    options = {"tau": 0.06, "max_iter": 5, "affinity": "precomputed"}
+    model = BLoRD(4, client=doomed, **options).fit([S[:75], S[75:]])
+    for pid in list(doomed.run(os.getpid).values())[:count]:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"lost after the fit.*Fit again"):
+        model.gather()

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
 
+from lordclust import BLoRD
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import given_start, random_start, sinkhorn_start
 from oracles import off_omega
@@ -92,6 +95,25 @@ def test_a_given_start_is_taken_as_it_is():
     taken = given_start(V, Omega.of(np.array(HALF), 3))
     assert taken.dtype == np.float64
     np.testing.assert_array_equal(taken, V)
+    sparse = given_start(sp.csr_array(V), Omega.of(np.array(HALF), 3))
+    np.testing.assert_array_equal(sparse, V)
+
+
+def test_labels_are_a_start():
+    mu = np.sqrt([0.25, 0.75])
+    V = given_start(np.array([1, 0, 1, 1]), Omega.of(mu, 4))
+    np.testing.assert_array_equal(V > 0, np.eye(2, dtype=bool)[[1, 0, 1, 1]])
+    np.testing.assert_allclose(V @ mu, np.full(4, 0.25))
+    np.testing.assert_allclose(V.sum(axis=0), mu)
+
+
+def test_a_fit_from_labels_ends_where_its_path_does():
+    X, _ = make_blobs(200, centers=4, random_state=0, cluster_std=0.5)
+    known = BLoRD(4, tau=0.6).fit(X)
+    wrong = np.where(np.arange(200) % 7 == 0, 0, known.labels_)
+    model = BLoRD(4, tau=0.6, start=wrong).fit(X)
+    assert model.objective_ == pytest.approx(known.objective_, rel=1e-6)
+    np.testing.assert_array_equal(model.labels_, known.labels_)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +139,15 @@ def test_sinkhorn_refuses_a_bad_mu_and_bad_weights():
 
 
 @pytest.mark.parametrize(
-    "V", [np.ones((2, 2)), np.ones((3, 3)), np.full((3, 2), np.nan), np.ones(3)]
+    "V",
+    [
+        np.ones((2, 2)),
+        np.ones((3, 3)),
+        np.full((3, 2), np.nan),
+        np.ones(3),
+        np.array([0, 1, 2]),
+        np.array([0, -1, 1]),
+    ],
 )
 def test_a_given_start_must_fit(V):
     with pytest.raises(

@@ -13,14 +13,14 @@ from distributed import wait
 from distributed.scheduler import KilledWorker
 
 from lordclust._typing import FloatArray, IntArray
-from lordclust.distributed import _keeper as keeper
+from lordclust.distributed._blocks import bring
 from lordclust.distributed._keeper import Keeper
 
 #: Seconds between two looks at a worker that does not answer.
 POLL = 2.0
 #: Seconds to wait for a worker in place of a lost one.
 PATIENCE = 15.0
-#: LostError workers after which a fit gives up.
+#: Lost workers after which a fit gives up.
 MOST_LOSSES = 20
 
 T = TypeVar("T")
@@ -322,6 +322,6 @@ class Computed:
     def deliver(self, client: Any, to: Member, block: int) -> Any:
         """Have dask bring the chunk to the worker."""
         return client.submit(
-            keeper.bring, self.future, to.name, block,
+            bring, self.future, to.name, block,
             workers=[to.address], allow_other_workers=False, pure=False,
         )  # fmt: skip

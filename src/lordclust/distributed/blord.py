@@ -21,6 +21,7 @@ from lordclust._validation import (
     unknown_name,
 )
 from lordclust.distributed._crew import (
+    POLL,
     Computed,
     Crew,
     GoneError,
@@ -29,6 +30,7 @@ from lordclust.distributed._crew import (
     OnDisk,
 )
 from lordclust.distributed._graph import GraphBuilder
+from lordclust.distributed._keeper import LOST
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._spectrum import check_symmetric, spectrum
 from lordclust.graph import KNNGraph
@@ -239,7 +241,7 @@ class BLoRD(BaseEstimator):
             shares = mu * rows.columns()
         sizes, firsts = rows.sizes()
         order = order_by_size(sizes, firsts, mu)
-        P, y = rows.memberships(order)
+        P, y = self._kept = rows.memberships(order)
         m, k = np.diff(crew.starts).tolist(), len(mu)
         self.membership_ = _joined(P, [(x, k) for x in m], np.float64)
         self.labels_ = _joined(y, [(x,) for x in m], np.int64)
@@ -268,8 +270,18 @@ class BLoRD(BaseEstimator):
         for name in ("labels_", "membership_"):
             value = getattr(self, name)
             if not isinstance(value, np.ndarray):
-                setattr(self, name, client.compute(value).result())
+                setattr(self, name, self._fetched(client.compute(value)))
         return self
+
+    def _fetched(self, future: Any) -> Any:
+        """Return an answer of the workers, unless it was lost with one of them."""
+        while True:
+            try:
+                return future.result(timeout=POLL)
+            except TimeoutError:
+                parts = [part for kind in self._kept for part in kind]
+                if any(part.status != "finished" for part in parts):
+                    raise RuntimeError(LOST) from None
 
 
 def _set_of(mu: FloatArray, n: int, strength: float) -> Omega:

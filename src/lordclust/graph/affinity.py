@@ -58,6 +58,17 @@ def make_affinity(
            [2., 4.]])
     """
     build = find_affinity(affinity)
+    return build_affinity(build, X, nonnegative=nonnegative, callback=callback)
+
+
+def build_affinity(
+    build: Any,
+    X: Any,
+    *,
+    nonnegative: bool | str = False,
+    callback: Callable[[float], Any] | None = None,
+) -> Graph:
+    """Return the checked S that a function from :func:`find_affinity` makes of X."""
     S = build.build(X, callback=callback) if type(build) is KNNGraph else build(X)
     return check_similarity(S, nonnegative=nonnegative)
 

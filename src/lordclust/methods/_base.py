@@ -21,8 +21,8 @@ from lordclust._validation import (
     check_positive,
     check_range,
 )
-from lordclust.graph import KNNGraph, make_affinity
-from lordclust.graph.affinity import find_affinity
+from lordclust.graph import KNNGraph
+from lordclust.graph.affinity import build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding import canonical_order, kmeans_labels
@@ -73,7 +73,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         who = type(self).__name__ if self.nonnegative else False
         tell = callbacks.graph_share(self)
         build = find_affinity(self.affinity)
-        S = make_affinity(build, X, nonnegative=who, callback=tell)
+        S = build_affinity(build, X, nonnegative=who, callback=tell)
         self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:
             raise ValueError(

@@ -74,10 +74,10 @@ class LoRD(DoublyStochasticClusterer):
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
         :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
-    start : {"path", "random"} or array of shape (n, n_clusters), default="path"
+    start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
         "path": add tilt ||V||_F^2 with tilt from -lambda_max(S), where the problem is
         concave, up to 0, following the solution. "random": Sinkhorn-scaled random
-        points.
+        points. An array is V, or the labels of another clustering.
     n_init : int or "auto", default="auto"
         Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
         paths if shares are given that differ, 10 random starts.
@@ -276,9 +276,10 @@ class BLoRD(DoublyStochasticClusterer):
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
         :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
-    start : {"path", "random"} or array of shape (n, n_clusters), default="path"
+    start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
         "path": follow the solution from small tau up to ``tau``; better optima than
-        dozens of random starts. "random": Sinkhorn-scaled random points.
+        dozens of random starts. "random": Sinkhorn-scaled random points. An array is
+        V, or the labels of another clustering: the quick way for many clusters.
     n_init : int or "auto", default="auto"
         Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
         paths if shares are given that differ, 10 random starts.

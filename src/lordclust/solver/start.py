@@ -163,12 +163,22 @@ def _scales_around(
 
 
 def given_start(V: Any, omega: Omega) -> FloatArray:
-    """Return a user's start, V as a fit leaves it, with its rows freed of weights."""
-    V = np.asarray(V, dtype=np.float64)
+    """Return a user's start: labels, or V as a fit leaves it.
+
+    The rows of V are freed of their weights.
+    """
+    V = V.toarray() if sparse.issparse(V) else np.asarray(V)
+    n, k = omega.shape
+    if V.shape == (n,) and V.dtype.kind in "iu" and V.min() >= 0 and V.max() < k:
+        start = np.zeros(omega.shape)
+        start[np.arange(n), V] = omega.mass / omega.mu[V]
+        return start
+    got, V = V.dtype, np.asarray(V, dtype=np.float64)
     if V.shape != omega.shape or not np.all(np.isfinite(V)):
         raise ValueError(
             f"start must be a finite array of shape {omega.shape}, samples by "
-            f"clusters, got shape {V.shape}; V_ of a fitted model is one."
+            f"clusters, or {n} labels from 0 to {k - 1}, got shape {V.shape} of "
+            f"{got}. V_ of a fitted model is one, labels_ of another the other."
         )
     heavy = omega.weight > 0
     start = np.outer(omega.mass, omega.mu)  # for rows without weight, which V_ lacks

@@ -1,0 +1,82 @@
+"""Many clusters: 100,000 samples in 1000, and what memory they take.
+
+Usage: python -m benchmarks.many
+
+Each fit runs in a fresh process and begins with the labels of MiniBatchKMeans, whose
+seconds are counted. many.json and a part of docs/guide/scale.md are written anew.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import SCALE, clock, facts, peak, table, where, with_part
+from benchmarks.growth import in_process, mini_batch, mixture
+
+N, K, TAU = 100_000, 1000, 0.5
+KEPT = 10
+CASES: dict[str, dict[str, Any]] = {
+    "float64": {},
+    f"float64, proba_top={KEPT}": {"proba_top": KEPT},
+    f"float32, proba_top={KEPT}": {"proba_top": KEPT, "dtype": "float32"},
+}
+HERE = Path(__file__).parent
+RESULTS = HERE / "many.json"
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Run one case in this process."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from lordclust import BLoRD
+
+    X, y = mixture(N, K)
+    start, (labels, _) = clock(lambda: mini_batch(X, K))
+    model = BLoRD(K, tau=TAU, start=labels, **CASES[name])
+    seconds, _ = clock(lambda: model.fit(X))
+    return {
+        "fit": name,
+        "k-means s": start,
+        "fit s": seconds,
+        "iterations": model.n_iter_,
+        "peak GB": peak() / 1024,
+        "membership MB": size(model.membership_) / 2**20,
+        "ARI of k-means": adjusted_rand_score(y, labels),
+        "ARI": adjusted_rand_score(y, model.labels_),
+        "largest / smallest cluster": f"{model.sizes_.max()} / {model.sizes_.min()}",
+    }
+
+
+def size(P: Any) -> int:
+    """Return the bytes of an array, dense or sparse."""
+    if hasattr(P, "indptr"):
+        return int(P.data.nbytes + P.indices.nbytes + P.indptr.nbytes)
+    return int(P.nbytes)
+
+
+def part(results: dict[str, Any]) -> str:
+    """Return what the guide tells of many clusters."""
+    return (
+        f"{N:,} samples of {K} Gaussians in 32 dimensions, fitted with `BLoRD({K}, "
+        f"tau={TAU}, start=labels)`, where the labels are those of MiniBatchKMeans "
+        f"({where(results)}). The peak is that of the process, the graph of neighbours "
+        f"included.\n\n{table(results['rows'])}"
+    )
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(sys.argv[1])))
+        return
+    rows = []
+    for name in CASES:
+        rows.append(in_process("benchmarks.many", name))
+        print(rows[-1], file=sys.stderr, flush=True)
+    results = {"facts": facts(), "rows": rows}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    SCALE.write_text(with_part(SCALE.read_text(), "many", part(results)))
+
+
+if __name__ == "__main__":
+    main()

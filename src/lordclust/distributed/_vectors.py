@@ -1,0 +1,180 @@
+"""Rows in the numbers of a worker, and products of S with a vector of them."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lordclust._typing import FloatArray, IntArray
+from lordclust.distributed._edges import EdgeKeeper
+from lordclust.solver.engine import allocate, csr_parts
+from lordclust.solver.lanes import LANES
+
+
+class VectorKeeper(EdgeKeeper):
+    """Numbers its rows, and those that it borrows; multiplies a vector by S."""
+
+    #: The compiled solver's arrays, once rows are numbered.
+    shared: Any = None
+
+    async def stored(self) -> dict[int, int]:
+        """Return how many entries of S each of its blocks has."""
+        if self.shared is not None:
+            rows = np.diff(self.shared.indptr)
+            parts = np.add.reduceat(rows, self.shared.edges[:-1] * LANES)
+            return dict(zip(self.mine, parts.tolist(), strict=True))
+        return {block: S.nnz for block, S in self.blocks.items()}
+
+    # -- numbering ----------------------------------------------------------------
+
+    async def number(self, mu: FloatArray) -> list[int]:
+        """Number rows for this worker; return how many rows others lend, by peer.
+
+        Own rows come first, each block from a multiple of 16 on, then the rows of
+        others that its entries of S refer to.
+        """
+        self.mu, self.k, n = mu, len(mu), int(self.starts[-1])
+        sizes = np.diff(self.starts)[self.mine]
+        tiles = -(-sizes // LANES)
+        edges = np.concatenate([[0], np.cumsum(tiles)]).astype(np.int64)
+        offset = np.full(len(self.owners), -1)
+        offset[self.mine] = edges[:-1] * LANES
+        blocks = [self.blocks.pop(b) for b in self.mine]
+        columns = [S.indices for S in blocks]
+        homes = [np.searchsorted(self.starts, c, "right") - 1 for c in columns]
+        foreign = [
+            np.unique(c[offset[h] < 0]) for c, h in zip(columns, homes, strict=True)
+        ]
+        halo = np.unique(np.concatenate(foreign)) if foreign else np.zeros(0, np.int64)
+        first = int(edges[-1]) * LANES
+        local = [
+            np.where(
+                offset[h] < 0,
+                first + np.searchsorted(halo, c),
+                offset[h] + c - self.starts[h],
+            )
+            for c, h in zip(columns, homes, strict=True)
+        ]
+        counts = np.zeros(first, np.int64)
+        for b, S in zip(self.mine, blocks, strict=True):
+            at = offset[b]
+            counts[at : at + S.shape[0]] = np.diff(S.indptr)
+        mass = np.zeros((int(edges[-1]), LANES))
+        for b, m in zip(self.mine, sizes, strict=True):
+            mass.reshape(-1)[offset[b] : offset[b] + m] = 1 / n
+        width = first + len(halo)
+        S = sp.csr_array(
+            (
+                np.concatenate([S.data for S in blocks]).astype(np.float64),
+                np.concatenate(local),
+                np.concatenate([[0], np.cumsum(counts)]),
+            ),
+            shape=(first, width),
+        )
+        self.S = S
+        self.shared = allocate(
+            csr_parts(S), mu, mass, np.where(mass > 0, 1.0, 0.0),
+            np.zeros((0, LANES), np.int64), n_rows=width, edges=edges,
+            room=self.k**2,
+        )  # fmt: skip
+        self.sizes, self.first, self.halo = sizes, first, halo
+        #: The global number of each local row, to name columns again.
+        self.numbers = np.full(width, -1)
+        self.numbers[first:] = halo
+        for b, m in zip(self.mine, sizes, strict=True):
+            self.numbers[offset[b] : offset[b] + m] = self.starts[b] + np.arange(m)
+        self.lenders = self.owners[np.searchsorted(self.starts, halo, "right") - 1]
+        self.lent: dict[int, IntArray] = {}
+        self.vector = np.zeros(width)
+        self.count = 0
+        return [int((self.lenders == p).sum()) for p in range(len(self.peers))]
+
+    async def borrow(self) -> None:
+        """Tell other keepers which of their rows are needed here."""
+        for peer in np.unique(self.lenders):
+            await self._ask(
+                int(peer), "promise", self.me, self.halo[self.lenders == peer]
+            )
+
+    async def promise(self, peer: int, ids: IntArray) -> None:
+        """Remember which rows a keeper needs."""
+        own = self.numbers[: self.first]
+        order = np.argsort(own, kind="stable")
+        self.lent[peer] = order[np.searchsorted(own, ids, sorter=order)]
+
+    async def unnumber(self) -> None:
+        """Turn the numbered rows back into blocks of S, in the order of their rows."""
+        if self.shared is None:
+            return
+        n = int(self.starts[-1])
+        for b, tile, m in zip(
+            self.mine, self.shared.edges[:-1], self.sizes, strict=True
+        ):
+            part = self.S[tile * LANES : tile * LANES + m]
+            columns = self.numbers[part.indices]
+            self.blocks[b] = sp.csr_array(
+                (part.data, columns, part.indptr), shape=(int(m), n)
+            )
+        self.shared = None
+        del self.numbers, self.S, self.lent
+
+    # -- vectors, for the spectrum ------------------------------------------------
+
+    async def hold_vector(self, pieces: list[FloatArray]) -> None:
+        """Take a vector, a piece for each block."""
+        for tile, piece in zip(self.shared.edges[:-1], pieces, strict=True):
+            self.vector[tile * LANES : tile * LANES + len(piece)] = piece
+
+    async def lend_vector(self, peer: int) -> FloatArray:
+        """Return the entries of the vector that a keeper needs."""
+        return self.vector[self.lent[peer]]
+
+    async def _times(self) -> FloatArray:
+        """Return S times the vector."""
+        for peer in np.unique(self.lenders):
+            at = self.first + np.flatnonzero(self.lenders == peer)
+            self.vector[at] = await self._ask(int(peer), "lend_vector", self.me)
+        return np.asarray(await self._work(self.S.__matmul__, self.vector))
+
+    async def times(self) -> list[FloatArray]:
+        """Return S times the vector, a piece for each block."""
+        return self._pieces(await self._times())
+
+    def _pieces(self, y: FloatArray) -> list[FloatArray]:
+        at = self.shared.edges[:-1] * LANES
+        return [np.array(y[i : i + m]) for i, m in zip(at, self.sizes, strict=True)]
+
+    async def lanczos_begin(self) -> list[float]:
+        """Start from the positive vector of the local solver; return its norms."""
+        pieces = []
+        for b, m in zip(self.mine, self.sizes, strict=True):
+            pieces.append(stream(0, int(self.starts[b])).random(int(m)) + 0.1)
+        self.previous = np.zeros(self.first)
+        self.next = np.zeros(self.first)
+        at = self.shared.edges[:-1] * LANES
+        for i, piece in zip(at, pieces, strict=True):
+            self.next[i : i + len(piece)] = piece
+        return [float(piece @ piece) for piece in pieces]
+
+    async def lanczos_turn(self, beta: float) -> None:
+        """Make the next vector the current one, of length 1."""
+        self.previous = self.vector[: self.first].copy()
+        self.vector[: self.first] = self.next / beta
+
+    async def lanczos_times(self, beta: float) -> list[float]:
+        """Multiply by S, less the vector before; return the products by block."""
+        self.next = await self._times() - beta * self.previous
+        y, v = self._pieces(self.next), self._pieces(self.vector)
+        return [float(a @ b) for a, b in zip(y, v, strict=True)]
+
+    async def lanczos_part(self, alpha: float) -> list[float]:
+        """Take the current vector's part out of the next; return its norms."""
+        self.next -= alpha * self.vector[: self.first]
+        return [float(y @ y) for y in self._pieces(self.next)]
+
+
+def stream(seed: int, skip: int) -> np.random.Generator:
+    """Return a generator that has drawn so many doubles already."""
+    rng = np.random.default_rng(seed)
+    rng.bit_generator.advance(skip)  # type: ignore[attr-defined]
+    return rng
