@@ -264,7 +264,7 @@ def test_huge_diagonal(shift):
 
 
 @MODELS
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_unit_of_the_similarity(Model, scale):
     matrix = blocks(10, 10, 10, between=0.05)
     plain = Model(3, affinity="precomputed").fit(matrix)

@@ -35,18 +35,32 @@ def solve_blord(
 
 
 def blord_result(engine: Solver, S: Graph, ends: Spectrum, tau: float) -> SolverResult:
-    """Return where the engine stands, the objective measured anew."""
+    """Return where the engine stands, with its certificate."""
     progress = engine.progress()
-    V, gamma, q = settled(engine), ends.gamma(tau), engine.omega.weight
+    gamma, q = ends.gamma(tau), engine.omega.weight
+    V, objective = blord_end(engine, S, gamma)
     return SolverResult(
         V,
-        problem.blord_objective(S, V, gamma, q) - engine.omega.penalty(V),
+        objective,
         _residual(engine, V, lambda: problem.blord_gradient(S, V, gamma, q)),
         progress.n_iter,
         engine.converged,
         engine.history(),
         engine.passes,
     )
+
+
+def blord_end(engine: Solver, S: Graph, gamma: float) -> tuple[FloatArray, float]:
+    """Return V, feasible to rounding, and its objective.
+
+    A descent that converged has just measured this V; a product S V in the order of
+    the samples costs as much as ten in the engine's.
+    """
+    V, is_last = settled(engine)
+    if is_last and V.dtype == np.float64:
+        return V, float(engine.history()[-1])
+    omega = engine.omega
+    return V, problem.blord_objective(S, V, gamma, omega.weight) - omega.penalty(V)
 
 
 def solve_lord(
@@ -67,7 +81,7 @@ def solve_lord(
 def lord_result(engine: Solver, S: Graph) -> SolverResult:
     """Return where an engine for LoRD stands, the objective measured anew."""
     progress = engine.progress()
-    V, q = settled(engine), engine.omega.weight
+    V, q = settled(engine)[0], engine.omega.weight
     objective = problem.lord_objective(S, V, q)
     # The engine climbs h = <V, SV> - |V'V|^2/2; the model is |S|^2 - 2 h.
     QV = engine.omega.weighted(V)
@@ -102,20 +116,21 @@ def _residual(
     return float(np.sqrt(omega.norm2(moved) / omega.norm2(V)))
 
 
-def settled(engine: Solver) -> FloatArray:
-    """Return V, feasible to rounding also when the descent was cut short.
+def settled(engine: Solver) -> tuple[FloatArray, bool]:
+    """Return V, feasible to rounding, and if it is the one a descent converged to.
 
-    The last projection may have run out of digits: of a nearly hard V all but none
-    of the rows tell the columns where to go. V itself is easier to project.
+    A descent may be cut short. Its last projection may also have run out of digits: of
+    a nearly hard V all but none of the rows tell the columns where to go. V itself is
+    easier to project.
     """
     V, omega = engine.get(), engine.omega
     if not omega.exact:
-        return V
+        return V, engine.converged
     # float32 has no digits to win.
     single = V.dtype == np.float32
     if engine.converged and (single or feasibility_error(V, omega) <= FEASIBLE):
-        return V
-    return project_newton(V, omega)[0]
+        return V, True
+    return project_newton(V, omega)[0], False
 
 
 def paper_blord(

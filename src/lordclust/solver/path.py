@@ -30,7 +30,7 @@ from lordclust.result import TauPath
 from lordclust.rounding import canonical_order, labels_from, membership_from
 from lordclust.solver import problem
 from lordclust.solver.checkpoint import ROUNDING, Checkpoint, Place, fingerprint
-from lordclust.solver.descent import settled
+from lordclust.solver.descent import blord_end, settled
 from lordclust.solver.engine import Engine, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
@@ -373,11 +373,9 @@ class _Rows:
 
     def add(self, tau: float, residual: float, n_iter: int, converged: bool) -> None:
         """Take down where the engine stands."""
-        V, omega = settled(self.engine), self.engine.omega
+        V, objective = blord_end(self.engine, self.S, self.ends.gamma(tau))
+        omega = self.engine.omega
         P = membership_from(V, omega.mu)
-        gamma = self.ends.gamma(tau)
-        objective = problem.blord_objective(self.S, V, gamma, omega.weight)
-        objective -= omega.penalty(V)
         blocks = len(omega.mu) / len(V) - omega.norm2(V)
         # A path of a million samples has twenty rows: small numbers will do.
         labels = P.argmax(axis=1).astype(np.min_scalar_type(P.shape[1] - 1))
@@ -423,7 +421,7 @@ class _Rows:
                    n_iter.astype(int).tolist(), residual.tolist(), converged.tolist(),
                    blocks.tolist())  # fmt: skip
         self.rows = list(zip(*columns, strict=True))
-        self.last = membership_from(settled(self.engine), self.engine.omega.mu)
+        self.last = membership_from(settled(self.engine)[0], self.engine.omega.mu)
 
     def _forget(self) -> None:
         """Drop the memberships that are not the nearest to a wanted tau."""
