@@ -1,6 +1,5 @@
 """V or an embedding -> labels and probabilities."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +7,8 @@ from scipy import sparse
 from scipy.linalg import qr, svd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
-from sklearn.exceptions import ConvergenceWarning
 
+from lordclust._fork import openmp
 from lordclust._typing import BoolArray, FloatArray, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -379,12 +378,17 @@ def _squared_distances(
 
 
 def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
-    """Return the k-means partition that the seeds lead to."""
+    """Return the k-means partition that the seeds lead to.
+
+    Seeds repeat where X has fewer than k different rows: the others then are all of
+    them. scikit-learn would warn, and to silence it would touch the filters of all
+    threads; who wants k clusters warns.
+    """
     from sklearn.cluster import KMeans
 
-    model = KMeans(len(seeds), init=seeds, n_init=1, max_iter=1000)
-    with warnings.catch_warnings():  # fewer than k different rows: the caller warns
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    first = np.sort(np.unique(seeds, axis=0, return_index=True)[1])
+    model = KMeans(len(first), init=seeds[first], n_init=1, max_iter=1000)
+    with openmp():
         model.fit(X)
     return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)
 

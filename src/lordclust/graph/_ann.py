@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lordclust._fork import is_forked
 from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import missing_extra
 from lordclust.graph.frame import Frame
@@ -67,9 +68,9 @@ class FaissIndex:
         return found
 
     def _on(self, n_threads: int, call: Callable[..., Any], *args: Any) -> Any:
-        """Return what a call gives on so many threads."""
+        """Return what a call gives on so many threads, on one in a forked child."""
         before = self.faiss.omp_get_max_threads()
-        self.faiss.omp_set_num_threads(n_threads)
+        self.faiss.omp_set_num_threads(1 if is_forked() else n_threads)
         try:
             return call(*args)
         finally:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from lordclust._fork import openmp
 from lordclust._typing import BoolArray, FloatArray, Graph, IntArray
 from lordclust.graph.frame import FRAMES
 from lordclust.graph.kernel import floor_scales, unit_scale
@@ -130,7 +131,10 @@ class Extension:
         self, X: Any, wanted: int, count: int
     ) -> tuple[IntArray, FloatArray, BoolArray]:
         """Return the nearest of those that a search finds, and whether they are it."""
-        index = self.search.kneighbors(self._moved(X), wanted, return_distance=False)
+        with openmp():
+            index = self.search.kneighbors(
+                self._moved(X), wanted, return_distance=False
+            )
         index, d = nearest_of(index, self._measured(X, index), wanted)
         last, farthest = d[:, count - 1], d[:, -1]
         slack = ROUNDING * (self.reach + farthest) ** 2

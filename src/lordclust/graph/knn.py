@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from lordclust._fork import openmp
 from lordclust._typing import FloatArray, Graph, IntArray
 from lordclust._validation import check_choice, check_count
 from lordclust.graph import ready
@@ -351,7 +352,8 @@ def _largest_products(
     frame, own = FRAMES["inner_product"](X), np.arange(len(X))
     asked = min(count + SPARE + 1, len(X))  # one may be the sample itself
     search = NearestNeighbors(n_neighbors=asked, n_jobs=n_jobs).fit(frame.base)
-    index = search.kneighbors(frame.queries(own), return_distance=False)
+    with openmp():
+        index = search.kneighbors(frame.queries(own), return_distance=False)
     d = frame.measure(own, index)
     d[index == own[:, None]] = np.inf
     return nearest_of(index, d, count)
@@ -364,7 +366,8 @@ def _search(
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=count, metric=metric, n_jobs=n_jobs)
-    d, index = search.fit(X).kneighbors()
+    with openmp():
+        d, index = search.fit(X).kneighbors()
     return index, d
 
 
