@@ -248,6 +248,8 @@ def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
     variance = p @ Z**2
     kept = variance > max(ROUNDING * variance.max(initial=0.0), TINY)
     Z = Z[:, kept] / np.sqrt(variance[kept])
+    if not kept.any():
+        return np.asarray(Z)  # an old LAPACK refuses what is empty
     cov = (p[:, None] * Z).T @ Z
     # Scores are nearly uncorrelated: the factor only takes out what weights brought in.
     factor = cholesky(cov + ROUNDING * np.eye(len(cov)), lower=True)

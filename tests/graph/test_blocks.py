@@ -14,7 +14,7 @@ SAMPLES = {
     "far": CLOUD + 1000,
     "integers": RNG.integers(0, 3, (100, 2)),
     "copies": np.repeat(RNG.standard_normal((10, 3)), 10, axis=0),
-    "sparse": sparse.random_array((100, 30), density=0.2, rng=RNG, format="csr"),
+    "sparse": sparse.csr_array(RNG.random((100, 30)) * (RNG.random((100, 30)) < 0.2)),
     "tiny": 1e-200 * CLOUD,
     "two": np.array([[0.0], [1.0]]),
 }

@@ -22,7 +22,7 @@ def test_the_path_is_that_of_doubles(digits):
     double = tau_path(digits, 10)
     single = tau_path(digits, 10, dtype="float32")
     assert single.converged.all()
-    np.testing.assert_allclose(single.objectives[-1], double.objectives[-1], rtol=1e-4)
+    np.testing.assert_allclose(single.objectives[-1], double.objectives[-1], rtol=2e-4)
     # Clusters of nearly equal sizes may change places.
     assert adjusted_rand_score(single.labels[-1], double.labels[-1]) > 0.99
     assert single.membership().dtype == np.float32

@@ -1,5 +1,6 @@
 """The set that V is sought in: Omega(mu), its weights, its faces, and how it gives."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -100,20 +101,23 @@ class Omega:
         """Return V with each row times its weight."""
         return np.asarray(self.weight[:, None] * V)
 
+    def column_sums(self, V: FloatArray) -> FloatArray:
+        """Return sum_i weight_i V_i."""
+        return sum(
+            ((self.weight[b, None] * V[b]).sum(axis=0) for b in _blocks(V)),
+            start=np.zeros(V.shape[1]),
+        )
+
     def norm2(self, V: FloatArray) -> float:
         """Return sum_i weight_i |V_i|^2."""
-        step = max(1, (1 << 22) // V.shape[1])  # blocks, so that no n x k is formed
-        return sum(
-            float((self.weight[i : i + step, None] * V[i : i + step] * V[i : i + step])
-                  .sum(dtype=np.float64))
-            for i in range(0, len(V), step)
-        )  # fmt: skip
+        parts = (self.weight[b, None] * V[b] * V[b] for b in _blocks(V))
+        return sum(float(part.sum(dtype=np.float64)) for part in parts)
 
     def penalty(self, V: FloatArray) -> float:
         """Return what V pays for columns that are not mu."""
         if self.exact:
             return 0.0
-        return self.price * float(((self.weighted(V).sum(axis=0) - self.mu) ** 2).sum())
+        return self.price * float(((self.column_sums(V) - self.mu) ** 2).sum())
 
     def with_known(self, V: FloatArray) -> FloatArray:
         """Return V with the rows of known clusters as they must be."""
@@ -125,3 +129,10 @@ class Omega:
         V[rows] = 0.0
         V[rows, clusters] = self.mass[rows] / self.mu[clusters]
         return V
+
+
+def _blocks(V: FloatArray) -> Iterator[slice]:
+    """Yield slices that cover the rows of V, so that no product of n x k is formed."""
+    step = max(1, (1 << 22) // V.shape[1])
+    for start in range(0, len(V), step):
+        yield slice(start, start + step)

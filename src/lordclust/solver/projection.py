@@ -70,7 +70,7 @@ def feasibility_error(V: FloatArray, omega: Omega) -> float:
 
 def _column_error(V: FloatArray, omega: Omega) -> float:
     """Return the largest relative error of a column sum of V."""
-    off = np.abs(omega.weighted(V).sum(axis=0) - omega.mu)
+    off = np.abs(omega.column_sums(V) - omega.mu)
     return float((off / omega.mu).max())
 
 
