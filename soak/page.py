@@ -43,9 +43,8 @@ def page(results: dict[str, Any]) -> str:
         f"**{samples[-1]['minute']:.0f} minutes, {runs} pieces of work: memory grew "
         f"by {results['growth %']:.2f} % after the warm-up**, open files by "
         f"{files:.2f} %, threads by {threads:.2f} %. "
-        f"{len(results['failures']) or 'No'} piece of work failed; a fixed fit "
-        f"between the others had the same bits {results['same bits']} times of "
-        f"{results['same bits asked']}.",
+        f"{failed(results['failures'])} A fixed fit between the others had the same "
+        f"bits {results['same bits']} times of {results['same bits asked']}.",
         "![Memory by the minute](soak.png)",
         table(by_step(samples)),
         "What was done:",
@@ -55,6 +54,15 @@ def page(results: dict[str, Any]) -> str:
         "`python -m soak --page` writes this page.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def failed(failures: list[str]) -> str:
+    """Return what failed, and with which words: one example of each kind."""
+    if not failures:
+        return "No piece of work failed."
+    last = {text.partition(":")[0]: text.strip().splitlines()[-1] for text in failures}
+    examples = "; ".join(f"{kind}: `{words}`" for kind, words in last.items())
+    return f"{len(failures)} pieces of work failed ({examples})."
 
 
 def by_step(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
