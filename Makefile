@@ -12,7 +12,7 @@ TOOLS  := $(VENV)-tools
 OLDEST := $(VENV)-floors
 LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench docs audit dist floors newest clean help
+.PHONY: demo test check fix golden bench docs fuzz audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -54,6 +54,9 @@ bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
+
+fuzz: $(TESTED)  ## try some thousand generated inputs, a minute for each target
+	"$(BIN)/python" -m fuzz
 
 $(TOOLS)/.ready:
 	$(PYTHON) -m venv "$(TOOLS)"

@@ -1,0 +1,107 @@
+"""The fuzzing itself: it finds failures, survives them, and finds none here."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+from fuzz import page
+from fuzz.__main__ import main
+from fuzz.case import decoded, encoded
+from fuzz.outcome import Outcome, require, require_refusal
+from fuzz.session import Session
+from fuzz.supervisor import Supervisor
+from fuzz.targets import TARGETS
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="limits of time need POSIX signals"
+)
+#: A target that ends in all ways, for a worker of its own.
+ODD = """
+import os, signal, time
+from fuzz.outcome import Outcome
+SECONDS = 0.5
+def prepare(): pass
+def make(rng): return {"number": rng.randrange(10), "bytes": b"\\xff"}
+def check(case):
+    if case["number"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if case["number"] == 5:
+        time.sleep(60)
+    if case["number"] == 7:
+        raise RuntimeError("seven")
+    return Outcome("all", "done")
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "guided"])
+def test_some_inputs_of_each_target(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main([name, "--inputs", "15", "--seconds", "60", "--seed", "99"]) == 0
+    assert f"{name}: " in capsys.readouterr().out
+
+
+def test_deaths_hangs_and_errors_are_found_and_survived(tmp_path, monkeypatch):
+    (tmp_path / "odd_target.py").write_text(ODD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tally = Supervisor("odd_target", 60, 60.0, 0).run()
+    kinds = {where.split()[0] for where in tally.failures}
+    assert tally.done == 60
+    assert kinds == {"exit", "Hang", "RuntimeError"}
+    assert tally.outcomes[Outcome("all", "failed")] == tally.n_failures
+    for where, failure in tally.failures.items():
+        number = {"exit": 3, "Hang": 5, "RuntimeError": 7}[where.split()[0]]
+        assert failure["input"] == {"number": number, "bytes": b"\xff"}
+
+
+def checked(check, cases):
+    session = Session(SimpleNamespace(SECONDS=5.0, check=check, cases=lambda: cases))
+    for _ in session.generate(50, seed=0):
+        pass
+    return session.tally
+
+
+def test_the_smallest_input_of_a_place_is_kept():
+    def check(case):
+        require(len(case) < 3, "texts are short", case)
+        return Outcome("all", "done")
+
+    tally = checked(check, st.text("ab", max_size=9))
+    (failure,) = tally.failures.values()
+    assert len(failure["input"]) == 3
+    assert tally.outcomes[Outcome("all", "done")] + failure["count"] == tally.done == 50
+
+
+def test_a_crash_is_no_refusal():
+    with pytest.raises(IndexError):
+        require_refusal(caught(lambda: [][1]))
+    with pytest.raises(ValueError, match="invalid literal"):
+        require_refusal(caught(lambda: int("x")))
+
+
+def caught(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+
+
+def test_inputs_survive_the_way_through_json():
+    case = {"a": [1, 2.5, None, "é"], "b": b"\x00\xff"}
+    assert decoded(encoded(case)) == case
+
+
+def test_a_failure_can_be_run_again(tmp_path, capsys):
+    path = tmp_path / "failure.json"
+    line = {"line": ["list", "no"], "input": {"base64": ""}}
+    path.write_text(json.dumps({"target": "commands", "input": line}))
+    assert main(["--replay", str(path)]) == 0
+    assert capsys.readouterr().out
+
+
+def test_the_page_shows_the_figures():
+    results = json.loads(page.RESULTS.read_text())
+    assert page.figures(results) in page.PAGE.read_text(encoding="utf-8")
+    assert sum(row["inputs"] for row in results.values()) >= 100_000
+    assert set(results) == set(TARGETS)
