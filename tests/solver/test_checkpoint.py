@@ -313,6 +313,7 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("place", np.array([2.0, 0.1, 0, 0])),
         ("ends", np.array([np.nan, 1])),
         ("ends", np.array([1.0, -1.0])),
+        ("ends", np.array([8e-302, 2.6e-300])),  # steps without end
         ("rows.labels", np.full((3, 60), 200, dtype=np.uint8)),
         ("rows.numbers", np.zeros((6, 0))),
         ("rows.numbers", np.full((6, 3), np.nan)),

@@ -299,6 +299,16 @@ def _check_solver(arrays: Arrays, engine: Engine) -> None:
     rows = engine.n * (arrays["V"] @ engine.omega.mu)
     if arrays["V"].min() < 0 or np.abs(rows - 1).max() > ROUNDING:
         raise ValueError("V")
+    low, high = arrays["ends"]
+    rounding = 1e-9 * max(abs(low), abs(high))
+    if abs(_quotient(engine) - (low + high) / 2) > 0.51 * (high - low) + rounding:
+        raise ValueError("ends")
+
+
+def _quotient(engine: Engine) -> float:
+    """Return a number between the ends of the spectrum of S, in the metric Q."""
+    q = engine.omega.weight
+    return float(q @ (engine.S @ q) / q.sum())
 
 
 def _is_finite(array: Any, shape: tuple[int, ...], infinite: bool = False) -> bool:
