@@ -116,7 +116,9 @@ class Campaign:
             self.faults.append(f"left behind: {parts(self.work)} {moment}")
         if "Traceback" in outcome.stderr:
             self.faults.append(f"a traceback: {outcome.stderr[-2000:]} {moment}")
-        if outcome.struck and outcome.code not in ENDS:
+        # Who is struck at the very end has written all: the next one is refused.
+        complete = "this file exists already" in outcome.stderr
+        if outcome.struck and outcome.code not in ENDS and not complete:
             self.faults.append(
                 f"exit code {outcome.code}: {outcome.stderr[-300:]} {moment}"
             )

@@ -147,6 +147,12 @@ def mat_sparse(index, columns=(0, 1000)):
     return MATLAB + tagged(matrix(SPARSE, shape, b"X", *parts, entries=count))
 
 
+def mat_without_columns():
+    """A sparse matrix that does not say where its columns begin."""
+    parts = (element(5, bytes(8)), element(5, b""), element(9, bytes(16)))
+    return MATLAB + tagged(matrix(SPARSE, (3, 2), b"X", *parts, entries=2))
+
+
 # -- h5ad ---------------------------------------------------------------------------
 
 
@@ -306,6 +312,7 @@ def small_files(mark):
         "nested.mat": mat_nested(),
         "wild.mat": mat_sparse(2**30),
         "below.mat": mat_sparse(-(2**30)),
+        "columns.mat": mat_without_columns(),
         "shape.mat": MATLAB + tagged(matrix(DOUBLE, (2**30, 2**30), b"X")),
         "negative.mat": MATLAB + tagged(matrix(DOUBLE, (-5, 3), b"X")),
         "four.mat": struct.pack("<5i", 0, 2**30, 2**30, 0, 2) + b"X\0" + bytes(64),

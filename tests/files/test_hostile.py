@@ -36,6 +36,7 @@ SAID = {
     "claims.mat": "unpacks to more than its size makes plausible",
     "nested.mat": "two arrays have the same name",
     "wild.mat": "must be <",
+    "columns.mat": "the parts of a sparse array do not fit",
     "shape.mat": "claims an array 'X' of shape",
     "shape.mtx": "not plausible",
     "entries.mtx": "claims 99999999999 entries",

@@ -5,6 +5,7 @@ from scipy.spatial.distance import cdist
 
 from lordclust.graph import (
     ComponentReport,
+    KNNGraph,
     component_report,
     gaussian_kernel,
     linear_kernel,
@@ -62,6 +63,17 @@ def test_a_sum_beyond_the_largest_number_is_refused():
 def test_gaussian_kernel_with_a_bandwidth():
     expected = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 1.7**2))
     np.testing.assert_allclose(gaussian_kernel(X, 1.7), expected, rtol=1e-12)
+
+
+def test_a_bandwidth_that_vanishes_beside_the_samples():
+    far = np.array([[-1e308], [0.0], [5e307]])
+    np.testing.assert_array_equal(gaussian_kernel(far, 1e-300), np.eye(3))
+
+
+def test_samples_whose_sum_is_no_number():
+    large = 1e307 * np.random.default_rng(21).standard_normal((21, 20))
+    S = KNNGraph(5).build(large)
+    np.testing.assert_array_equal(S.toarray(), KNNGraph(5).build(large / 2).toarray())
 
 
 def test_gaussian_kernel_takes_the_median_distance():

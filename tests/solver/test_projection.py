@@ -407,3 +407,24 @@ def test_refuses_an_unknown_method():
 def test_refuses_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
         project_omega(np.eye(2), HALF, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "seed", "scale"),
+    [(27, 9, 828252955, 1.0), (5, 5, 284270438, 1e15)],
+)
+def test_the_last_digits_are_found_after_a_step_astray(n, k, seed, scale):
+    """Newton stopped as if only rounding were left, 1e-8 off. Found by fuzzing."""
+    U = scale * np.random.default_rng(seed).standard_normal((n, k))
+    mu = np.full(k, k**-0.5)
+    found = project(U, mu)
+    assert found.error < 1e-13
+    if scale == 1:
+        moved = project_omega(U, mu, start=found.multipliers)
+        np.testing.assert_allclose(found.V, moved, atol=1e-14)
+
+
+def test_vertices_of_any_size():
+    rng = np.random.default_rng(40146638)
+    U = 1e300 * np.eye(8)[rng.integers(0, 8, 8)]
+    assert project(U, np.full(8, 8**-0.5)).error < 1e-13

@@ -16,6 +16,11 @@ _KINDS = frozenset(
     | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 _MATRIX, _PACKED = 14, 15
+#: Bytes of a number, by the type of a part.
+_SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+#: The class of sparse arrays, and which of their parts is which.
+_SPARSE = 5
+_FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
 #: Bytes before the first array of version 5 to 7.
 _HEAD = 128
 
@@ -97,12 +102,40 @@ def _unpacked(content: bytes, most: int, path: str) -> bytes:
 
 
 def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
-    """Refuse a matrix whose parts claim more bytes than it has."""
-    at = 0
+    """Refuse a matrix whose parts claim more bytes than it has, or do not fit."""
+    at, parts = 0, []
     while at + tag.size <= len(matrix):
         kind, length = tag.unpack_from(matrix, at)
-        at += tag.size + (0 if kind >> 16 else length + -length % 8)  # or in the tag
+        if kind >> 16:  # up to four bytes stand in the tag
+            parts.append((kind & 0xFFFF, matrix[at + 4 : at + 4 + (kind >> 16)]))
+            at += tag.size
+            continue
+        begin, at = at + tag.size, at + tag.size + length + -length % 8
+        parts.append((kind, matrix[begin : begin + length]))
     if at >= len(matrix) + tag.size:  # the last may lack its padding
         raise InputError(
             path, "an array claims more than the file holds. It is cut: save it again."
         )
+    if not _is_trusted(parts, tag.format[0]):
+        raise InputError(
+            path,
+            "the parts of a sparse array do not fit. It is damaged: save it again.",
+        )
+
+
+def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:
+    """Tell whether SciPy can make a sparse array of parts: it looks at none of them."""
+    if len(parts) <= _SHAPE or len(parts[_FLAGS][1]) != 8:
+        return True  # no array, which SciPy sees
+    flags, _ = Struct(f"{order}II").unpack(parts[_FLAGS][1])
+    if flags & 0xFF != _SPARSE:
+        return True
+    shape = parts[_SHAPE][1]
+    if len(parts) <= _VALUES or len(shape) != 8:
+        return False
+    numbers = parts[_ROWS : _VALUES + 1]
+    if any(kind not in _SIZES or len(x) % _SIZES[kind] for kind, x in numbers):
+        return False
+    _, columns = Struct(f"{order}ii").unpack(shape)
+    kind, starts = parts[_STARTS]
+    return bool(len(starts) // _SIZES[kind] == columns + 1 > 0)

@@ -76,6 +76,7 @@ def gaussian_kernel(X: Any, bandwidth: float | None = None) -> FloatArray:
     unit = unit_scale(X)
     D2 = _squared_distances(X, unit)
     width = _median_distance(D2) if bandwidth is None else unit * _width(bandwidth)
+    width = max(width, np.finfo(np.float64).tiny)  # a product may vanish
     with np.errstate(over="ignore", divide="ignore", under="ignore"):
         S: FloatArray = np.exp(-0.5 * (np.sqrt(D2) / width) ** 2)
     return S
@@ -166,7 +167,8 @@ def check_samples(X: Any, at_least: int = 1) -> Any:
     """
     from sklearn.utils import check_array
 
-    X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
+    with np.errstate(invalid="ignore"):  # it adds all numbers up, to see infinities
+        X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
     if X.shape[0] < at_least:
         raise ValueError(
             f"X must hold at least {at_least} samples, got {X.shape[0]}. "

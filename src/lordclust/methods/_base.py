@@ -60,10 +60,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
         accept: Any = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
-        return validate_data(
-            self, X, accept_sparse=accept, accept_large_sparse=True, dtype="numeric",
-            reset=reset, ensure_min_samples=2 if reset else 1,
-        )  # fmt: skip
+        with np.errstate(invalid="ignore"):  # it adds all numbers up
+            return validate_data(
+                self, X, accept_sparse=accept, accept_large_sparse=True,
+                dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
+            )  # fmt: skip
 
     def _read(self, X: Any) -> Any:
         """Return the checked S, or X itself."""

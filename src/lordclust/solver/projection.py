@@ -200,25 +200,24 @@ def project_newton(
 
 
 def _sharpened(engine: Any, U: FloatArray, V: FloatArray) -> tuple[FloatArray, int]:
-    """Go on from the multipliers of V while that brings the columns nearer to mu.
+    """Go on from the multipliers of V until the columns are mu, or as near as they get.
 
     Newton steps with a kept H may end as if only rounding were left. From their end, H
-    anew, one or two more find the last digits.
+    anew, one or two more find the last digits, if only after a step astray.
     """
     from lordclust.solver import kernels
 
-    error, passes = _column_error(V, engine.omega), 0
+    least, passes = _column_error(V, engine.omega), 0
+    a = engine.shared.a.copy()
     for _ in range(SHARPENINGS):
-        if error <= 1e-13:
+        if least <= 1e-13:
             break
-        a = engine.shared.a.copy()
-        nearer = engine.project(U, a)
+        other = engine.project(U, engine.shared.a.copy())
         passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
-        before, error = error, _column_error(nearer, engine.omega)
-        if error >= before:
-            engine.shared.a[:] = a
-            break
-        V = nearer
+        error = _column_error(other, engine.omega)
+        if error < least:
+            V, a, least = other, engine.shared.a.copy(), error
+    engine.shared.a[:] = a
     return V, passes
 
 
@@ -232,7 +231,7 @@ def _rounded(engine: Any, V: FloatArray) -> FloatArray:
     for _ in range(20):
         if error <= 1e-13:
             break
-        closer, _ = _sharpened(engine, V, engine.project(V))
+        closer, _ = _sharpened(engine, V, _grow(engine, V, 0.0)[0])
         before, error = error, feasibility_error(closer, engine.omega)
         if error >= before:
             break
