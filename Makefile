@@ -77,13 +77,13 @@ floors:          ## all tests with the oldest versions that pyproject.toml allow
 	$(PYTHON) checks/floors.py > "$(OLDEST)/floors.txt"
 	"$(OLDEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--constraint "$(OLDEST)/floors.txt" -e ".[test]"
-	"$(OLDEST)/bin/python" -m pytest -q -n 2
+	"$(OLDEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
 
 newest:          ## all tests with the newest versions there are
 	$(PYTHON) -m venv "$(LATEST)"
 	"$(LATEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--upgrade --upgrade-strategy eager -e ".[test]"
-	"$(LATEST)/bin/python" -m pytest -q -n 2
+	"$(LATEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
 
 clean:           ## forget the environment, the demo's files and the built site
 	rm -rf "$(VENV)" "$(TOOLS)" "$(OLDEST)" "$(LATEST)" dist demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences

@@ -119,7 +119,16 @@ def test_a_bad_request_harms_no_other(server):
 # -- signals --------------------------------------------------------------------------
 
 
+@pytest.fixture
+def ctrl_c():
+    """Let Ctrl-C be heard also where a shell in the background had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @ONE_THREAD_HEARS
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_another_thread_fits():
     """The main thread hears it; the fit goes on to the same end."""
     alone = run(2)
@@ -131,6 +140,7 @@ def test_ctrl_c_while_another_thread_fits():
 
 
 @ONE_THREAD_HEARS
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_fit(n_jobs):
     """In a fit of many threads too; none is left, and the next fit is as before."""
