@@ -13,7 +13,7 @@ from typing import NamedTuple
 #: Arrays of n x k that the solver holds, in its own type; those in float64 that come
 #: and go at the beginning and between two taus; copies of S, each entry a number and
 #: an index. ``python -m faults memory`` measures how good that is.
-SOLVER, PASSING, GRAPHS = 8.0, 4.7, 2.3
+SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
 INDEX = 4
 
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
@@ -45,7 +45,7 @@ def solver_bytes(
     Examples
     --------
     >>> solver_bytes(10**6, 10, 45 * 10**6) / 2**30
-    2.102...
+    1.573...
     """
     arrays = (SOLVER * itemsize + PASSING * 8) * n * k
     return paths * (arrays + GRAPHS * edges * (itemsize + INDEX))
