@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from lordclust.methods._saving import load_model
 SECONDS = 60.0
 CODES = {0: "done", FAILED: "failed", USAGE: "usage", BAD_INPUT: "bad input",
          NOT_CONVERGED: "not converged"}  # fmt: skip
+#: What options write, whatever the name; for others the name tells.
+KINDS = {"--model": ".lord", "--report": ".html", "--json": ".json"}
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 OLD = "this file was here before\n"
 #: Names that an output may be given; those that begin with "old" are taken.
@@ -257,31 +260,27 @@ def _check_files(
     require("--force" in line or not known, "old files are kept", known)
     require(changed <= {str(Path(x)) for x in line}, "only what was named is written",
             changed)  # fmt: skip
+    asked = {value: KINDS.get(word) for word, value in pairwise(line)}
     for name in changed:
-        _check_whole(Path(name))
+        kind = {Path(value): kind for value, kind in asked.items()}[Path(name)]
+        _check_whole(Path(name), kind or Path(name).suffix)
 
 
-def _check_whole(path: Path) -> None:
-    """Fail unless a file is whole, as its name says."""
-    if path.suffix == ".json":
+def _check_whole(path: Path, kind: str) -> None:
+    """Fail unless a file is whole, and what it was asked to be."""
+    if kind == ".json":
         json.loads(path.read_text(), parse_constant=_refuse)
-    elif path.suffix == ".html":
+    elif kind == ".html":
         require(path.read_text().rstrip().endswith("</html>"), "the page is whole")
-    elif path.suffix == ".lord":
-        _check_either(path)
-    elif path.suffix in (".csv", ".tsv"):
+    elif kind == ".lord":
+        load_model(path)
+    elif kind in (".csv", ".tsv"):
         text = path.read_text()
         require(text.endswith("\n") and not _NAN.search(text), "the table is whole")
-    elif path.suffix in (".npy",):
+    elif kind == ".npy":
         require_finite(np.load(path), "what is written")
-    elif path.suffix == ".parquet":
+    elif kind == ".parquet":
         files.read(path)
-
-
-def _check_either(path: Path) -> None:
-    """Fail unless a file called .lord is a model, or what else was put there."""
-    if path.read_bytes()[:2] == b"PK":
-        load_model(path)
 
 
 def _refuse(word: str) -> Any:

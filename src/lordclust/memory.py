@@ -44,8 +44,8 @@ def solver_bytes(
 
     Examples
     --------
-    >>> solver_bytes(10**6, 10, 45 * 10**6) / 2**30
-    1.573...
+    >>> round(solver_bytes(10**6, 10, 45 * 10**6) / 2**30, 2)
+    1.57
     """
     arrays = (SOLVER * itemsize + PASSING * 8) * n * k
     return paths * (arrays + GRAPHS * edges * (itemsize + INDEX))
@@ -93,7 +93,7 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
     Examples
     --------
-    >>> check_memory(1e18, "A matrix", "Give fewer samples.")
+    >>> check_memory(1e18, "A matrix", "Give fewer samples.")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     MemoryError: A matrix needs about 931322574.6 GB of memory, but ...
     """

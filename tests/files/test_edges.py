@@ -80,3 +80,11 @@ def test_a_slow_reading_agrees(tmp_path_factory, edges):
             given = [edges[p] for p in ((a, b), (b, a)) if p in edges]
             assert came.X[i, j] == max(given, default=0.0)
     assert np.array_equal(came.X.toarray(), came.X.toarray().T)
+
+
+def test_edges_have_no_labels(tmp_path):
+    """They were asked for in vain, and nobody said so. Found by fuzzing."""
+    path = tmp_path / "graph.edges"
+    path.write_text("a b\nb c\n")
+    with pytest.raises(InputError, match="no column of labels, but 'kind' is asked"):
+        read(path, label_column="kind")

@@ -102,6 +102,12 @@ def read(
     kind = _format(source.path, format, precomputed)
     try:
         table = READERS[kind](source, wish)
+        if label_column is not None and table.labels is None:
+            raise InputError(
+                source.path,
+                f"a file of format {kind} has no column of labels, but "
+                f"{label_column!r} is asked for. Leave it out.",
+            )
         return checked(table, precomputed=precomputed or kind == "edges")
     except (InputError, ImportError):
         raise
