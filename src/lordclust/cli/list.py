@@ -8,7 +8,12 @@ import click
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["methods", "datasets"]), default="methods")
+@click.argument(
+    "what",
+    metavar="[methods|datasets]",
+    type=click.Choice(["methods", "datasets"]),
+    default="methods",
+)
 @click.option("--json", "json_", is_flag=True, help="As JSON.")
 def list_(what: str, json_: bool) -> None:
     """List the methods (the default) or the data sets.

@@ -102,7 +102,16 @@ def spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
         )
     except (ArpackError, ArpackNoConvergence):
         return _gershgorin(S)
-    return Spectrum(float(min(low, high)), float(max(low, high)))
+    return Spectrum(_steady(min(low, high)), _steady(max(low, high)))
+
+
+def _steady(x: float) -> float:
+    """Return x to 30 bits, far within its tolerance.
+
+    The last ones depend on the threads of BLAS, which the result must not.
+    """
+    mantissa, exponent = np.frexp(x)
+    return float(np.ldexp(np.round(np.ldexp(mantissa, 30)), exponent - 30))
 
 
 def _gershgorin(S: Graph) -> Spectrum:
