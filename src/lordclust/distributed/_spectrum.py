@@ -6,7 +6,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 
 from lordclust._typing import FloatArray
 from lordclust.distributed._crew import Crew
-from lordclust.solver.problem import DENSE_EIGEN, Spectrum
+from lordclust.solver.problem import DENSE_EIGEN, Spectrum, steady
 
 #: Up to this many samples the driver holds vectors, and finds the numbers that one
 #: machine finds; beyond, vectors stay on the workers.
@@ -55,7 +55,7 @@ def spectrum(crew: Crew) -> Spectrum:
         )
     except (ArpackError, ArpackNoConvergence):
         return lanczos(crew)
-    return Spectrum(float(min(low, high)), float(max(low, high)))
+    return Spectrum(steady(min(low, high)), steady(max(low, high)))
 
 
 def lanczos(crew: Crew, tol: float = TOL, most: int = MOST_STEPS) -> Spectrum:

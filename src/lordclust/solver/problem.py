@@ -102,10 +102,10 @@ def spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
         )
     except (ArpackError, ArpackNoConvergence):
         return _gershgorin(S)
-    return Spectrum(_steady(min(low, high)), _steady(max(low, high)))
+    return Spectrum(steady(min(low, high)), steady(max(low, high)))
 
 
-def _steady(x: float) -> float:
+def steady(x: float) -> float:
     """Return x to 30 bits, far within its tolerance.
 
     The last ones depend on the threads of BLAS, which the result must not.
