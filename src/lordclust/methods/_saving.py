@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._validation import check_similarity, check_tau
+from lordclust._validation import check_indices, check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
@@ -270,7 +270,7 @@ def _csr(content: Any, arrays: Arrays) -> Any:
     name, n, m = content
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     csr = sparse.csr_array(parts, shape=(n, m))
-    csr.check_format(full_check=True)
+    check_indices(csr)
     return csr
 
 
