@@ -268,7 +268,7 @@ def test_unknown_name():
     assert "Did you mean" not in str(unknown_name("method", "xyz", ["lord"]))
 
 
-@pytest.mark.parametrize("last", [0, -1])
+@pytest.mark.parametrize("last", [0, -1, -(2**31)])
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
 def test_rows_that_end_nowhere_are_refused(make, last):
     # SciPy's own check takes them for an array without entries.

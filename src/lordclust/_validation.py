@@ -95,8 +95,9 @@ def check_indices(X: Any) -> None:
     >>> check_indices(sparse.csr_array(np.eye(2)))
     """
     X.check_format(full_check=True)
-    # SciPy skips this where the last end is 0 or less, as if there were no entries.
-    if np.diff(X.indptr).min(initial=0) < 0:
+    # SciPy skips this where the last end is 0 or less, as if there were no entries;
+    # and its differences of the ends may overflow.
+    if np.any(X.indptr[1:] < X.indptr[:-1]):
         raise ValueError("indptr must be a non-decreasing sequence")
 
 
