@@ -129,7 +129,8 @@ class Supervisor:
     def _note_death(self, current: Path, how: str, log: Path) -> None:
         """Keep the input that a worker did not survive."""
         text = current.read_text() if current.exists() else ""
-        words = log.read_text(errors="replace")[-6000:]
+        words = log.read_text(errors="replace").partition("Extension modules:")[0]
+        words = words[-6000:]
         where = next((x for x in words.splitlines() if x.startswith("  File ")), "")
         failure = {
             "where": f"{how} {where.strip()}".strip(),

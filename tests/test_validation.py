@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lordclust._validation import (
+    check_indices,
     check_n_clusters,
     check_proportions,
     check_similarity,
@@ -265,3 +266,13 @@ def test_unknown_name():
         "Unknown method 'spectal'. Did you mean 'spectral'? Known: lord, spectral."
     )
     assert "Did you mean" not in str(unknown_name("method", "xyz", ["lord"]))
+
+
+@pytest.mark.parametrize("last", [0, -1, -(2**31)])
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+def test_rows_that_end_nowhere_are_refused(make, last):
+    # SciPy's own check takes them for an array without entries.
+    ends = np.array([0, 2, 10**6, last], dtype=np.int32)
+    X = make((np.ones(4), np.zeros(4, np.int32), ends), shape=(3, 3))
+    with pytest.raises(ValueError, match="indptr must be a non-decreasing sequence"):
+        check_indices(X)

@@ -87,6 +87,20 @@ def check_square(S: Any, name: str = "S") -> Graph:
     return _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
 
 
+def check_indices(X: Any) -> None:
+    """Refuse a CSR or CSC array whose indices lead compiled code out of bounds.
+
+    Examples
+    --------
+    >>> check_indices(sparse.csr_array(np.eye(2)))
+    """
+    X.check_format(full_check=True)
+    # SciPy skips this where the last end is 0 or less, as if there were no entries;
+    # and its differences of the ends may overflow.
+    if np.any(X.indptr[1:] < X.indptr[:-1]):
+        raise ValueError("indptr must be a non-decreasing sequence")
+
+
 def in_dtype(S: Graph, dtype: Any) -> Graph:
     """Return a checked similarity in float64 as it is, or in float32 if that holds it.
 
@@ -611,8 +625,7 @@ def _to_dense(S: Any, name: str) -> FloatArray:
 def _to_csr(S: Any, name: str) -> Any:
     """Return a canonical CSR array that leaves the memory of S as it was."""
     csr = sparse.csr_array(_to_float(S, name))
-    # Indices out of range would crash compiled code that trusts them.
-    csr.check_format(full_check=True)
+    check_indices(csr)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()

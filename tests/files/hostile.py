@@ -302,6 +302,8 @@ def small_files(mark):
         "csr.npz": npz(format=b"csr", indptr=[0, 1000], **wild),
         "csc.npz": npz(format=b"csc", indptr=[0, 500, 1000], **wild),
         "coo.npz": npz(format=b"coo", row=[0], col=[7], data=[1.0], shape=[1, 2]),
+        "none.npz": npz(format=b"csc", data=[1.0], indices=[0], indptr=[0, 9**6, 0],
+                        shape=[2, 2]),
         "back.npz": npz(format=b"csr", data=[1.0], indices=[0], indptr=[0, 9, -7, 1],
                         shape=[3, 2]),
         "rows.npz": npz(format=b"csr", indptr=[0, 1000],

@@ -274,6 +274,9 @@ def test_forged_documents(tmp_path_factory, small, data):
         ("V_", lambda a: a[:-1], "V_ is float64 of shape"),
         ("samples", lambda a: a[:-1], "samples are of shape"),
         ("affinity_matrix_.indices", lambda a: a + 99, "parts do not fit together"),
+        # SciPy takes these for an array without entries, and then follows them.
+        ("affinity_matrix_.indptr", lambda a: a * (a < a[-1]), "indptr must be a non"),
+        ("affinity_matrix_.indptr", lambda a: np.r_[a[:-1], -1], "indptr must be a n"),
         ("posed.mass", lambda a: -a, "the rows are not those of samples"),
         # With this one, agreement() never came to an end.
         ("posed.mass", lambda a: a + 2**31 * (a == a[0]), "the rows are not those"),
@@ -285,6 +288,7 @@ def test_forged_documents(tmp_path_factory, small, data):
         ("membership_", lambda a: 2 * a, "membership_ are not shares of 1"),
         ("proportions_", lambda a: a[::-1] - 1, "proportions_ are not shares of 1"),
         ("V_", lambda a: a.astype("f2"), "V_ is float16"),
+        ("affinity_matrix_.data", lambda a: a.astype("f2"), "the graph is float16"),
     ],
 )
 def test_forged_arrays(tmp_path, small, name, change, hint):
@@ -333,6 +337,28 @@ def test_forged_problems(tmp_path, small, change, hint):
     document["fitted"]["posed"] |= change
     write_archive(path, document, arrays, force=True)
     with pytest.raises(InputError, match=hint):
+        BLoRD.load(path)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "1e400", 1.5])
+def test_forged_parameters(tmp_path, small, n_jobs):
+    path = tmp_path / "m.lord"
+    path.write_bytes(small)
+    document, arrays = read_archive(path)
+    document["parameters"]["n_jobs"] = n_jobs
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match="n_jobs must be a whole number other than 0"):
+        BLoRD.load(path)
+
+
+def test_known_labels_of_another_type(tmp_path):
+    # The solver would be compiled anew for them, which takes half a minute.
+    path = tmp_path / "m.lord"
+    BLoRD(2).fit(SMALL, known_labels=[0, -1, -1, -1, -1, 1]).save(path)
+    document, arrays = read_archive(path)
+    arrays["posed.known"] = arrays["posed.known"].astype("i4")
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match="known labels are not clusters"):
         BLoRD.load(path)
 
 

@@ -304,6 +304,9 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("V", np.full((60, 3), 1e300)),
         ("b", np.zeros(5)),
         ("memory", np.zeros(3)),
+        ("memory", np.full(11, np.nan)),
+        ("memory", np.full(11, 6e-301)),  # steps so short that multipliers ran away
+        ("a", np.array([1e300, -1e300, 0])),
         ("counters", np.array([10**9, 1, 0, 0])),
         ("counters", np.array([3, 9, 0, 0])),
         ("counters", np.array([-1, 1, 0, 0])),
@@ -311,6 +314,7 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("place", np.array([0.5, np.inf, 0, 0])),
         ("place", np.zeros(2)),
         ("place", np.array([2.0, 0.1, 0, 0])),
+        ("place", np.array([0.01, 0.1, 0, 0])),  # behind the taus that are done
         ("ends", np.array([np.nan, 1])),
         ("ends", np.array([1.0, -1.0])),
         ("ends", np.array([8e-302, 2.6e-300])),  # steps without end
@@ -332,6 +336,35 @@ def test_forged_parts_are_refused(blocks, half, name, value):
     write_archive(half, document, missing, force=True)
     with pytest.raises(InputError, match="its parts do not fit together"):
         tau_path(blocks, 3, checkpoint=half)
+
+
+@pytest.mark.parametrize("name", ["V", "a", "memory", "history", "kept.0"])
+def test_numbers_of_another_type_are_refused(blocks, half, name):
+    # For a history of them the solver was compiled anew, which takes half a minute.
+    document, arrays = read_archive(half)
+    for dtype in ("float16", "longdouble") if name == "kept.0" else ("float32",):
+        other = {name: arrays[name].astype(dtype)}
+        write_archive(half, document, arrays | other, force=True)
+        with pytest.raises(InputError, match=rf"do not fit together \({name}\)"):
+            tau_path(blocks, 3, checkpoint=half)
+
+
+def test_counts_that_are_none_are_refused(blocks, half):
+    document, arrays = read_archive(half)
+    arrays["rows.numbers"][2] = 1e308
+    write_archive(half, document, arrays, force=True)
+    with pytest.raises(InputError, match=r"do not fit together \(rows.numbers\)"):
+        tau_path(blocks, 3, checkpoint=half)
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-320])
+def test_steps_that_lead_nowhere_become_the_smallest(blocks, half, step):
+    document, arrays = read_archive(half)
+    arrays["place"][1] = step
+    write_archive(half, document, arrays, force=True)
+    path = tau_path(blocks, 3, checkpoint=half)
+    assert path.taus[-1] == 1
+    assert (np.diff(path.taus) > 0.01).all()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import BoolArray
+from lordclust._validation import check_indices
 from lordclust.files.error import ROOM, InputError
 
 
@@ -208,7 +209,7 @@ def sound(X: Any) -> Any:
     columns: these write to wherever an index points.
     """
     if sparse.issparse(X) and X.format in ("csr", "csc"):
-        X.check_format(full_check=True)
+        check_indices(X)
     return X
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._typing import FloatArray, Graph
-from lordclust._validation import to_array
+from lordclust._validation import check_indices, to_array
 
 
 def from_graph(D: Any) -> Graph:
@@ -34,7 +34,7 @@ def from_graph(D: Any) -> Graph:
     n = D.shape[0]
     if is_sparse:
         csr = sparse.csr_array(D)
-        csr.check_format(full_check=True)
+        check_indices(csr)
         row = np.repeat(np.arange(n), np.diff(csr.indptr))
         return _graph(row, csr.indices, csr.data, n)
     row, column = np.divmod(np.arange(n * n), n)

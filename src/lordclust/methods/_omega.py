@@ -207,6 +207,7 @@ class DoublyStochasticClusterer(
             check_count(self.n_init, "n_init")
         check_count(self.max_iter, "max_iter")
         check_positive(self.tol, "tol")
+        count_threads(self.n_jobs)
         if self.device is not None:
             load_torch(self.device)  # before the graph is built
             if self.algorithm == "paper":

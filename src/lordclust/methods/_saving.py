@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._validation import check_similarity, check_tau
+from lordclust._validation import check_indices, check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
@@ -270,7 +270,7 @@ def _csr(content: Any, arrays: Arrays) -> Any:
     name, n, m = content
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     csr = sparse.csr_array(parts, shape=(n, m))
-    csr.check_format(full_check=True)
+    check_indices(csr)
     return csr
 
 
@@ -423,8 +423,9 @@ def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
     posed = _unpacked(state.get("posed"), arrays)
     own = S if posed is None or posed["S"] is None else posed["S"]
     for graph in (S, own):
-        if check_similarity(graph).shape != (n, n):
-            raise ValueError(f"the graph is of shape {graph.shape}")
+        checked = check_similarity(graph)
+        if checked.shape != (n, n) or checked.dtype != graph.dtype:
+            raise ValueError(f"the graph is {graph.dtype} of shape {graph.shape}")
     model.affinity_matrix_ = S
     if posed is not None:
         omega, ends = Omega(**posed["omega"]), Spectrum(*posed["ends"])
@@ -443,8 +444,9 @@ def _check_omega(omega: Omega, n: int, k: int) -> None:
     _check_array(omega.mass, "mass", "f", [n])
     _check_array(omega.weight, "weight", "f", [n])
     if omega.known is not None:
-        _check_array(omega.known, "known", "iu", [n])
-        if omega.known.min() < -1 or omega.known.max() >= len(omega.mu):
+        _check_array(omega.known, "known", "i", [n])
+        wide = omega.known.dtype == np.int64  # else the solver is compiled anew
+        if not wide or omega.known.min() < -1 or omega.known.max() >= len(omega.mu):
             raise ValueError("known labels are not clusters")
     for name in ("strength", "width"):
         if type(getattr(omega, name)) is not float or not getattr(omega, name) >= 0:

@@ -28,13 +28,16 @@ from lordclust.files.archive import (
 )
 from lordclust.files.error import InputError
 from lordclust.files.whole import check_target
-from lordclust.solver import kernels
+from lordclust.solver import kernels, problem
 from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
 from lordclust.solver.problem import Spectrum
 
 FORMAT, VERSION = "lordclust checkpoint", 1
 #: Relative error of a row of V that float32 may leave.
 ROUNDING = 1e-4
+#: Largest multiplier of a column beside the largest entry of V. From beyond, Newton's
+#: method never finds back; those of a run are a few times V.
+MULTIPLIER = 1e10
 #: Counters that outlive a run; the rest says where things are in memory.
 COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
 #: Tells whoever listens where a path goes on.
@@ -193,6 +196,7 @@ class Checkpoint:
         """Refuse the file unless an array is of a kind and shape (None: any length)."""
         array = self.arrays.get(name, np.zeros((0,) * 9))
         fits = array.dtype.kind == kind and len(array.shape) == len(shape)
+        fits = fits and (kind != "f" or array.dtype.name in ("float32", "float64"))
         for came, wanted in zip(array.shape, shape, strict=False):
             fits = fits and wanted in (None, came)
         fits = fits and array.size > 0 and np.isfinite(array).all()
@@ -285,8 +289,9 @@ def _check_solver(arrays: Arrays, engine: Engine) -> None:
         "memory": s.memory.shape,
     }
     for name, shape in shapes.items():
-        infinite = name == "memory"  # the objective, before the first iteration
-        if not _is_finite(arrays[name], shape, infinite):
+        dtype = engine.dtype if name == "V" else np.float64
+        fits = arrays[name].dtype == dtype and arrays[name].shape == shape
+        if not fits or not (name == "memory" or np.isfinite(arrays[name]).all()):
             raise ValueError(name)
     counters = arrays["counters"]
     if counters.shape != (len(COUNTERS),) or counters.dtype != np.int64:
@@ -299,10 +304,13 @@ def _check_solver(arrays: Arrays, engine: Engine) -> None:
     rows = engine.n * (arrays["V"] @ engine.omega.mu)
     if arrays["V"].min() < 0 or np.abs(rows - 1).max() > ROUNDING:
         raise ValueError("V")
+    if np.abs(arrays["a"]).max() > MULTIPLIER * arrays["V"].max():
+        raise ValueError("a")
     low, high = arrays["ends"]
     rounding = 1e-9 * max(abs(low), abs(high))
     if abs(_quotient(engine) - (low + high) / 2) > 0.51 * (high - low) + rounding:
         raise ValueError("ends")
+    _check_memory(arrays["memory"], engine, Spectrum(float(low), float(high)))
 
 
 def _quotient(engine: Engine) -> float:
@@ -311,10 +319,29 @@ def _quotient(engine: Engine) -> float:
     return float(q @ (engine.S @ q) / q.sum())
 
 
-def _is_finite(array: Any, shape: tuple[int, ...], infinite: bool = False) -> bool:
-    """Tell whether these are numbers of a shape."""
-    fits = array.dtype.kind == "f" and array.shape == shape
-    return bool(fits and (infinite or np.isfinite(array).all()))
+def _check_memory(memory: Any, engine: Engine, ends: Spectrum) -> None:
+    """Refuse numbers that no run of this problem leaves."""
+    rest = np.delete(memory, kernels.PRICE)  # infinite where shares are kept exactly
+    if not np.isfinite(rest).all():
+        raise ValueError("memory")
+    lord, bound = engine.shared.memory[kernels.QUARTIC], engine.omega.bound
+    if lord:
+        steps = [problem.lord_step(ends, bound, tilt) for tilt in (0.0, -ends.high)]
+    else:
+        steps = [problem.blord_step(ends, tau) for tau in (0.0, 1.0)]
+    # The multipliers are divided by the step: a tiny one would make them endless.
+    within = 0.99 * min(steps) <= memory[kernels.STEP] <= 1.01 * max(steps)
+    if memory[kernels.QUARTIC] != lord or not within:
+        raise ValueError("memory")
+
+
+def _is_finite(array: Any, shape: tuple[int, ...]) -> bool:
+    """Tell whether these are finite doubles of a shape.
+
+    For numbers of another type the solver would have to be compiled anew.
+    """
+    fits = array.dtype == np.float64 and array.shape == shape
+    return bool(fits and np.isfinite(array).all())
 
 
 def _put(engine: Engine, arrays: Arrays) -> None:

@@ -60,7 +60,8 @@ def adaptive_taus(
     """
     tau, step, marked = min(SMALLEST_STEP, last), SMALLEST_STEP, False
     if place is not None:
-        tau, step, marked = place.tau, place.step, True
+        # The steps of a file may be too small to get anywhere.
+        tau, step, marked = place.tau, max(place.step, SMALLEST_STEP), True
         engine.mark()
     while True:
         yield tau, step
@@ -407,7 +408,8 @@ class _Rows:
         saved.check("rows.labels", "u", (m, n), below=k)
         saved.check("kept.taus", "f", (None,))
         taus, kept = arrays["rows.numbers"][0], arrays["kept.taus"]
-        inside = 0 <= taus[0] <= taus[-1] <= saved.place.tau
+        ahead = saved.place.done or taus[-1] < saved.place.tau
+        inside = 0 <= taus[0] <= taus[-1] <= 1 and ahead
         if not inside or np.any(np.diff(taus) <= 0) or not np.all(np.isin(kept, taus)):
             raise saved.refused("its parts do not fit together (taus)")
         for i, tau in enumerate(kept.tolist()):
@@ -416,6 +418,8 @@ class _Rows:
             if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > ROUNDING:
                 raise saved.refused(f"its parts do not fit together (kept.{i})")
         tau, objective, n_iter, *rest = arrays["rows.numbers"]
+        if not 0 <= n_iter.min() <= n_iter.max() < 2**53:
+            raise saved.refused("its parts do not fit together (rows.numbers)")
         residual, converged, blocks = rest[0], rest[1].astype(bool), rest[2]
         columns = (tau.tolist(), objective.tolist(), list(arrays["rows.labels"]),
                    n_iter.astype(int).tolist(), residual.tolist(), converged.tolist(),
