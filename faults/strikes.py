@@ -11,6 +11,8 @@ from faults.targets import Target, check_folder, content, parts
 
 #: After so many strikes in a row a run may finish, so that results are compared.
 IN_A_ROW = 6
+#: What a run says that stopped early, and wrote what it had.
+KEPT = "the best result so far is kept"
 #: How a run may end that heard Ctrl-C.
 ENDS = (0, 130)
 
@@ -49,7 +51,9 @@ class Campaign:
             outcome = self._once(moment)
             row = row + 1 if outcome.struck else 0
             self._look(outcome, moment)
-            if not outcome.struck and not self._compare(outcome):
+            if KEPT in outcome.stderr and not any(self.work.glob("*.ckpt")):
+                self._afresh()  # stopped before there was anything to go on from
+            elif not outcome.struck and not self._compare(outcome):
                 break
         return {**self.counts, "faults": self.faults}
 

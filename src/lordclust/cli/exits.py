@@ -6,10 +6,12 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -145,8 +147,17 @@ def interruptible() -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupts  # only the main thread hears signals
         return
-    before = signal.signal(signal.SIGINT, interrupts.heard)
+    before, shown = signal.signal(signal.SIGINT, interrupts.heard), sys.unraisablehook
+
+    def show(lost: Any) -> None:
+        # Where C calls Python back, as LLVM does while it loads code, an exception is
+        # lost; ``asked`` tells what was wanted.
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            shown(lost)
+
+    sys.unraisablehook = show
     try:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
+        sys.unraisablehook = shown

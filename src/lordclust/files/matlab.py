@@ -2,6 +2,7 @@
 
 import io
 import zlib
+from inspect import signature
 from struct import Struct
 from typing import Any
 
@@ -55,8 +56,13 @@ def read_mat_file(source: Source, wish: Wish) -> Table:
                 "size. It is damaged: save it again.",
             )
 
+    # SciPy warns who does not say which kind of sparse arrays is wanted, from 1.18 on.
+    new = "spmatrix" in signature(loadmat).parameters
+    kind_of_sparse = {"spmatrix": False} if new else {}
+
     def load(name: str) -> Any:
-        return sound(loadmat(io.BytesIO(content), variable_names=[name])[name])
+        file = io.BytesIO(content)
+        return sound(loadmat(file, variable_names=[name], **kind_of_sparse)[name])
 
     return chosen(Lazy({name: name for name in tables}, load), source, wish)
 
