@@ -314,7 +314,6 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
         ("place", np.array([0.5, np.inf, 0, 0])),
         ("place", np.zeros(2)),
         ("place", np.array([2.0, 0.1, 0, 0])),
-        ("place", np.array([0.01, 0.1, 0, 0])),  # behind the taus that are done
         ("ends", np.array([np.nan, 1])),
         ("ends", np.array([1.0, -1.0])),
         ("ends", np.array([8e-302, 2.6e-300])),  # steps without end
@@ -354,6 +353,14 @@ def test_counts_that_are_none_are_refused(blocks, half):
     arrays["rows.numbers"][2] = 1e308
     write_archive(half, document, arrays, force=True)
     with pytest.raises(InputError, match=r"do not fit together \(rows.numbers\)"):
+        tau_path(blocks, 3, checkpoint=half)
+
+
+def test_a_tau_that_is_done_is_not_done_again(blocks, half):
+    document, arrays = read_archive(half)
+    arrays["place"][0] = arrays["rows.numbers"][0, -1]
+    write_archive(half, document, arrays, force=True)
+    with pytest.raises(InputError, match=r"do not fit together \(taus\)"):
         tau_path(blocks, 3, checkpoint=half)
 
 
