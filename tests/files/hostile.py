@@ -315,6 +315,8 @@ def small_files(mark):
         "wild.mat": mat_sparse(2**30),
         "below.mat": mat_sparse(-(2**30)),
         "columns.mat": mat_without_columns(),
+        "type.mat": MATLAB
+        + tagged(matrix(DOUBLE, (1, 1), b"X", element(2304, bytes(8)))),
         "shape.mat": MATLAB + tagged(matrix(DOUBLE, (2**30, 2**30), b"X")),
         "negative.mat": MATLAB + tagged(matrix(DOUBLE, (-5, 3), b"X")),
         "four.mat": struct.pack("<5i", 0, 2**30, 2**30, 0, 2) + b"X\0" + bytes(64),

@@ -19,6 +19,8 @@ _KINDS = frozenset(
 _MATRIX, _PACKED = 14, 15
 #: Bytes of a number, by the type of a part.
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+#: All types of parts: numbers, matrices, packed ones, and text.
+_TYPES = frozenset({*_SIZES, _MATRIX, _PACKED, 16, 17, 18})
 #: The class of sparse arrays, and which of their parts is which.
 _SPARSE = 5
 _FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
@@ -125,12 +127,14 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
     if not _is_trusted(parts, tag.format[0]):
         raise InputError(
             path,
-            "the parts of a sparse array do not fit. It is damaged: save it again.",
+            "the parts of an array do not fit. It is damaged: save it again.",
         )
 
 
 def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:
-    """Tell whether SciPy can make a sparse array of parts: it looks at none of them."""
+    """Tell whether SciPy can make an array of parts: it looks at none of them."""
+    if any(kind not in _TYPES for kind, _ in parts):
+        return False
     if len(parts) <= _SHAPE or len(parts[_FLAGS][1]) != 8:
         return True  # no array, which SciPy sees
     flags, _ = Struct(f"{order}II").unpack(parts[_FLAGS][1])
