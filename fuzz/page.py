@@ -96,7 +96,7 @@ def figures(results: dict[str, Any]) -> str:
     dates = sorted({row["date"] for row in rows})
     where = ", ".join(f"{name} {value}" for name, value in _all_facts(rows).items())
     return "\n\n".join([
-        f"{inputs:,} inputs, {failures} failures.",
+        f"{inputs:,} inputs, {failures or 'no'} failure{'s' * (failures != 1)}.",
         table(rows),
         "By what was tried:",
         markdown(groups),

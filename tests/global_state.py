@@ -45,7 +45,7 @@ def state():
         "logging": (root.level, list(root.handlers), logging.raiseExceptions),
         "matplotlib": (mpl.get_backend(), dict(mpl.rcParams)),
         "numba": (numba.get_num_threads(), numba.config.NUMBA_NUM_THREADS),
-        "pools": sorted((p["filepath"], p["num_threads"]) for p in threadpool_info()),
+        **{f"pool {p['filepath']}": p["num_threads"] for p in threadpool_info()},
         "scikit-learn": sklearn.get_config(),
         "garbage": (gc.isenabled(), gc.get_threshold()),
         "start method": multiprocessing.get_start_method(allow_none=True),
@@ -53,6 +53,6 @@ def state():
 
 
 def changes(before, after):
-    """Return what differs, as text that says it."""
+    """Return what differs, as text that says it; a library may have come along."""
     pairs = ((name, old, after[name]) for name, old in before.items())
     return [f"{name}: {old!r} -> {new!r}" for name, old, new in pairs if old != new]

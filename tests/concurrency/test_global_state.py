@@ -127,7 +127,7 @@ import lordclust
 for module in pkgutil.walk_packages(lordclust.__path__, "lordclust."):
     if not module.name.endswith("__main__"):
         __import__(module.name)
-found = [c for c in changes(before, state()) if not c.startswith("pools")]
+found = [c for c in changes(before, state()) if not c.startswith("pool ")]
 sys.exit("\\n".join(found) or 0)
 """
 
