@@ -32,7 +32,7 @@ def page(results: dict[str, Any]) -> str:
     files, threads = (growth(samples, start, what) for what in ("files", "threads"))
     runs = sum(row["runs"] for row in results["work"])
     parts = [
-        "# Soak: hours of mixed work in one process",
+        "# Soak",
         "A service that fits again and again must not grow. `python -m soak` does "
         "mixed work in random order, from a seed, in one process: fits of many kinds, "
         "graphs, predictions, files, reports, and errors on purpose. Once a minute it "
@@ -97,6 +97,7 @@ def draw(results: dict[str, Any], file: Any) -> None:
     samples = results["samples"]
     axes.axvspan(0, results["warm-up minutes"], color="0.92", label="warm-up")
     axes.plot([s["minute"] for s in samples], [s["MB"] for s in samples], lw=1.2)
-    axes.set(xlabel="minutes", ylabel="MB", ylim=(0, None), xlim=(0, None))
+    top = 1.15 * max(s["MB"] for s in samples)
+    axes.set(xlabel="minutes", ylabel="MB", ylim=(0, top), xlim=(0, None))
     axes.legend(frameon=False, loc="lower right")
     figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
