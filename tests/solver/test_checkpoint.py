@@ -19,6 +19,7 @@ from lordclust import BLoRD, LoRD, tau_path
 from lordclust.files import InputError, read_archive, write_archive
 from lordclust.graph import KNNGraph
 from lordclust.solver import checkpoint as module
+from lordclust.solver import kernels
 from strategies import block_graph
 
 CHILD = """
@@ -392,3 +393,21 @@ def test_the_file_holds_arrays_and_json_alone(half):
         document = json.loads(archive.read("document.json"))
     assert {name.rpartition(".")[2] for name in names} == {"json", "npy"}
     assert document["format"] == "lordclust checkpoint"
+
+
+def test_ends_that_are_found_roughly_are_no_forgery(tmp_path):
+    """Of a regular graph the quotient is the largest eigenvalue itself."""
+    S, path = np.ones((60, 60)) + 900 * np.eye(60), tmp_path / "run.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        tau_path(S, 3, taus=[0.2, 0.4, 0.6], checkpoint=path, callback=interrupt)
+    document, arrays = read_archive(path)
+    ends, memory = arrays["ends"] * [1.0, 1 - 1e-3], arrays["memory"].copy()
+    memory[kernels.STEP] *= np.ptp(arrays["ends"]) / np.ptp(ends)
+    rough = arrays | {"ends": ends, "memory": memory}
+    write_archive(path, document, rough, force=True)
+    assert len(tau_path(S, 3, taus=[0.2, 0.4, 0.6], checkpoint=path).taus) == 3
+
+
+def interrupt(tau):
+    if tau > 0.3:
+        raise KeyboardInterrupt

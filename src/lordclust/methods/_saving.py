@@ -430,10 +430,8 @@ def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
     if posed is not None:
         omega, ends = Omega(**posed["omega"]), Spectrum(*posed["ends"])
         _check_omega(omega, n, len(model.proportions_))
-        if (
-            not all(type(end) is float for end in ends)
-            or not -np.inf < ends.low <= (ends.high) < np.inf
-        ):
+        ordered = all(type(end) is float for end in ends) and ends.low <= ends.high
+        if not ordered or not np.isfinite(ends).all():
             raise ValueError(f"the ends of the spectrum are {tuple(ends)}")
         model._posed = Posed(own, omega, ends, check_tau(posed["tau"]))
 
