@@ -328,9 +328,22 @@ class Engine:
 
     def leave_saddle(self) -> None:
         """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        if self._is_off_saddle():
+            return
         V = off_saddle(self.get(), self.omega)
         if V is not None:
             self.put(V)
+
+    def _is_off_saddle(self) -> bool:
+        """Tell by |V|^2 alone, a quick look, if V surely has not collapsed.
+
+        V mu = mass in each row, so that |V - mass mu'|^2 = |V|^2 - |mass|^2.
+        """
+        s = self.shared
+        V = s.V[s.slots[kernels.NOW]]
+        norm2 = np.einsum("tkl,tkl,tl->", V, V, s.weight)
+        level = float((s.weight * s.mass**2).sum())
+        return self.omega.known is None and norm2 > (1 + 1e-6) * level
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
         """Set the step length and gamma; momentum and counters start afresh."""
