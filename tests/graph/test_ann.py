@@ -1,7 +1,6 @@
 """Approximate neighbours, and neighbours found elsewhere."""
 
 import importlib.util
-import warnings
 
 import numpy as np
 import pytest
@@ -14,13 +13,17 @@ from lordclust.graph import KNNGraph, _ann, knn
 from lordclust.graph.frame import FRAMES
 
 LIBRARIES = [
-    pytest.param(
-        name,
-        marks=pytest.mark.skipif(
-            importlib.util.find_spec(name) is None, reason=f"{name} is not installed"
-        ),
-    )
-    for name in _ann.INDEXES
+    "cells",
+    *(
+        pytest.param(
+            name,
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec(name) is None,
+                reason=f"{name} is not installed",
+            ),
+        )
+        for name in _ann.INDEXES
+    ),
 ]
 METRICS = list(FRAMES)
 
@@ -116,10 +119,11 @@ def test_the_unit_of_x_does_not_matter(library, power):
     assert S.data.tobytes() == scaled.data.tobytes()
 
 
-def test_a_point_far_from_the_origin():
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_point_far_from_the_origin(library):
     X = points(500, 16)
-    far = KNNGraph(search="faiss").build(X + 1e6)
-    S = KNNGraph(search="faiss").build(X)
+    far = KNNGraph(search=library).build(X + 1e6)
+    S = KNNGraph(search=library).build(X)
     assert abs(S - far).sum() < 1e-3 * S.sum()
 
 
@@ -162,29 +166,19 @@ def test_memory_is_taken_in_blocks(monkeypatch):
 def test_chosen_by_size(monkeypatch):
     monkeypatch.setattr(knn, "APPROXIMATE_FROM", 400)
     X = points(400, 12)
-    assert knn._library(X, "euclidean", "auto") == "faiss"
-    assert knn._library(X[:399], "euclidean", "auto") is None
-    assert knn._library(X, "euclidean", "exact") is None
-    assert knn._library(X[:, :8], "euclidean", "auto") is None  # a tree is quick
-    assert knn._library(X, "manhattan", "auto") is None
-    assert knn._library(sparse.csr_array(X), "euclidean", "auto") is None
-    monkeypatch.setattr(_ann, "find_spec", lambda name: name == "voyager" or None)
-    assert knn._library(X, "cosine", "auto") == "voyager"
+    assert knn._chosen(X, "euclidean", "auto") == "cells"
+    assert knn._chosen(X, "cosine", "auto") == "cells"
+    assert knn._chosen(X[:399], "euclidean", "auto") == "exact"
+    assert knn._chosen(X, "euclidean", "exact") == "exact"
+    assert knn._chosen(X[:, :8], "euclidean", "auto") == "exact"  # a tree is quick
+    assert knn._chosen(X, "manhattan", "auto") == "exact"
+    assert knn._chosen(sparse.csr_array(X), "euclidean", "auto") == "exact"
 
 
-def test_without_a_library_auto_is_exact_and_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(knn, "APPROXIMATE_FROM", 100)
+def test_a_library_that_is_missing_is_told(monkeypatch):
     monkeypatch.setattr(_ann, "find_spec", lambda name: None)
-    X = points(120, 12)
-    with pytest.warns(UserWarning, match=r'pip install "lordclust\[ann\]"'):
-        S = KNNGraph().build(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        np.testing.assert_array_equal(
-            S.toarray(), KNNGraph(search="exact").build(X).toarray()
-        )
     with pytest.raises(ImportError, match=r'Run: pip install "lordclust\[ann\]"'):
-        KNNGraph(search="faiss").build(X)
+        KNNGraph(search="faiss").build(points(120, 12))
 
 
 def test_recall_is_reported_and_the_given_graph_left_alone():
@@ -212,9 +206,10 @@ def test_a_recall_out_of_reach_is_told(monkeypatch):
     assert graph.recall_ < 1
 
 
-def test_the_part_done_rises_to_one():
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_part_done_rises_to_one(library):
     done = []
-    KNNGraph(search="faiss").build(points(500, 12), callback=done.append)
+    KNNGraph(search=library).build(points(500, 12), callback=done.append)
     assert done == sorted(done)
     assert done[-1] == pytest.approx(1.0)
 

@@ -5,11 +5,10 @@ time. Searching takes all threads. Near points are added, and searched for, one 
 the other: most of the time goes into waiting for memory, of which they share what they
 visit (300,000 points: a search takes 23 s in place of 41).
 How widely it searches is found on a sample of the points, whose true neighbours are
-found by comparing them with all.
+known.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from lordclust._fork import is_forked
 from lordclust._typing import FloatArray, IntArray
 from lordclust._validation import missing_extra
+from lordclust.graph._truth import Truth, blocks, complete, squares
 from lordclust.graph.frame import Frame
 
 #: Links of a point, and how many candidates are weighed for them. With fewer of either
@@ -27,8 +27,6 @@ from lordclust.graph.frame import Frame
 LINKS, BUILD_WIDTH = 24, 64
 #: Candidates a search keeps: doubled from the first until the recall is reached.
 FIRST_WIDTH, LAST_WIDTH = 32, 1024
-#: Points whose true neighbours are found, to estimate the recall.
-SAMPLE = 1000
 #: Rows that are searched, and numbers that are held, at once.
 BLOCK_ROWS, BLOCK_NUMBERS = 1 << 14, 1 << 24
 #: Part of the work that adding points is, about.
@@ -104,16 +102,11 @@ class VoyagerIndex:
         return np.asarray(found, dtype=np.int64)
 
 
-#: Libraries for approximate search, the first that is installed is taken.
+#: Libraries for approximate search.
 INDEXES: dict[str, Callable[[int, int, int], Index]] = {
     "faiss": FaissIndex,
     "voyager": VoyagerIndex,
 }
-
-
-def installed() -> str | None:
-    """Return a library for approximate search that is there."""
-    return next((name for name in INDEXES if find_spec(name)), None)
 
 
 def nearest(
@@ -155,7 +148,7 @@ def nearest(
     n, dim = frame.base.shape
     index = INDEXES[library](n, dim, n_threads)
     order = _by_place(frame.base)
-    for rows in _blocks(n, BLOCK_ROWS):
+    for rows in blocks(n, BLOCK_ROWS):
         index.add(frame.base[order[rows]])
         _tell(callback, ADDING * rows.stop / n)
     # One more, as most points find themselves first.
@@ -164,7 +157,7 @@ def nearest(
     d = np.empty((n, count))
     search = _Search(frame, index, order, count, asked)
     width, recall = _wide_enough(search, target)
-    for rows in _blocks(n, BLOCK_ROWS):
+    for rows in blocks(n, BLOCK_ROWS):
         own = order[rows]
         who[own], d[own] = search.near(own, width)
         _tell(callback, ADDING + (1 - ADDING) * rows.stop / n)
@@ -179,10 +172,10 @@ def _by_place(base: FloatArray) -> IntArray:
     n = len(base)
     drawn = np.sort(np.random.default_rng(0).permutation(n)[: math.isqrt(n)])
     centres = base[drawn]
-    lengths = np.einsum("ij,ij->i", centres, centres)
+    lengths = squares(centres)
     place = np.empty(n, dtype=np.int64)
     with threadpool_limits(1, "blas"):  # its rounding depends on its threads
-        for rows in _blocks(n, max(1, BLOCK_NUMBERS // len(drawn))):
+        for rows in blocks(n, max(1, BLOCK_NUMBERS // len(drawn))):
             place[rows] = np.argmin(lengths - 2 * (base[rows] @ centres.T), axis=1)
     return np.argsort(place, kind="stable")
 
@@ -208,57 +201,17 @@ class _Search:
         """Return neighbours by the index; by all points where it finds too few."""
         found = self.index.search(self.frame.queries(own), self.asked, width)
         found = np.where(found < 0, -1, self.order[found])
-        who, d = self._measured(own, found)
-        short = np.flatnonzero(np.isinf(d[:, -1]))
-        if short.size:
-            who[short], d[short] = self.true(own[short])
-        return who, d
-
-    def true(self, own: IntArray) -> tuple[IntArray, FloatArray]:
-        """Return neighbours by comparing with all points."""
-        base = self.frame.base
-        lengths = np.einsum("ij,ij->i", base, base)
-        found = np.empty((len(own), self.asked), dtype=np.int64)
-        for rows in _blocks(len(own), max(1, BLOCK_NUMBERS // len(base))):
-            gap = lengths - 2 * (self.frame.queries(own[rows]) @ base.T)
-            found[rows] = np.argpartition(gap, self.asked - 1)[:, : self.asked]
-        return self._measured(own, found)
-
-    def _measured(self, own: IntArray, found: IntArray) -> tuple[IntArray, FloatArray]:
-        """Return the nearest of the found, infinitely far where there are too few."""
-        missing = (found < 0) | (found == own[:, None])
-        d = self.frame.measure(own, np.where(missing, 0, found))
-        d[missing] = np.inf
-        order = np.lexsort((found, d), axis=1)[:, : self.count]
-        return np.take_along_axis(found, order, 1), np.take_along_axis(d, order, 1)
+        return complete(self.frame, own, found, self.count, self.asked)
 
 
 def _wide_enough(search: _Search, target: float) -> tuple[int, float]:
     """Return how widely to search, and which part of the neighbours that finds."""
-    n = len(search.frame.base)
-    own = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
-    # By distance: which of several at the same distance are taken does not matter.
-    last = search.true(own)[1][:, -1:] * (1 + 1e-9)
-    width = FIRST_WIDTH
+    truth, width = Truth(search.frame, search.count, search.asked), FIRST_WIDTH
     while True:
-        recall = float(np.mean(search.near(own, width)[1] <= last))
+        recall = truth.recall(search.near(truth.own, width)[1])
         if recall >= target or width >= LAST_WIDTH:
-            break
+            return width, recall
         width *= 2
-    if recall < target:
-        warnings.warn(
-            f"The approximate search found {recall:.1%} of the nearest neighbours of "
-            f"a sample, less than recall={target:g}. Pass a KNNGraph with "
-            'search="exact", or with a lower recall.',
-            UserWarning,
-            stacklevel=5,
-        )
-    return width, recall
-
-
-def _blocks(n: int, size: int) -> list[slice]:
-    """Return slices that cover 0..n."""
-    return [slice(a, min(a + size, n)) for a in range(0, n, size)]
 
 
 def _tell(callback: Tell | None, done: float) -> None:

@@ -16,12 +16,14 @@ class Frame(NamedTuple):
     """Points in float32, and exact distances between them.
 
     The order of Euclidean distances from ``queries(rows)`` to ``base`` is, up to
-    rounding, the order of the distances that ``measure`` gives in float64.
+    rounding, the order of the distances that ``measure`` gives in float64. The frame
+    is ``even`` if queries are the points themselves.
     """
 
     base: FloatArray
     queries: Callable[[IntArray], FloatArray]
     measure: Callable[[IntArray, IntArray], FloatArray]
+    even: bool = True
 
 
 def euclidean(X: Any) -> Frame:
@@ -85,7 +87,7 @@ def inner_product(X: Any) -> Frame:
         inner = _by_pairs(X, own, who, unit, _products)
         return np.asarray(np.sqrt(np.maximum(top - inner, 0.0) / top))
 
-    return Frame(base, queries, measure)
+    return Frame(base, queries, measure, even=False)
 
 
 #: Metrics that become Euclidean.

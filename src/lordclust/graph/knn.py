@@ -36,7 +36,7 @@ APPROXIMATE_FROM = 100_000
 #: Up to this dimension a tree is quick whatever the size.
 QUICK_TREE_DIM = 8
 #: What ``search`` may be.
-SEARCHES = ("auto", "exact", "faiss", "voyager")
+SEARCHES = ("auto", "exact", "cells", "faiss", "voyager")
 
 _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 
@@ -66,10 +66,12 @@ class KNNGraph(BaseEstimator):
     n_jobs : int, optional
         Threads of the search. By default all, or what scikit-learn takes. The graph
         does not depend on it.
-    search : {"auto", "exact", "faiss", "voyager"}, default="auto"
-        How neighbours are found. "auto": exactly, where that is quicker (fewer than
-        100,000 samples, or at most 8 features), and for sparse samples and metrics
-        other than "euclidean", "cosine" and "inner_product"; otherwise approximately.
+    search : {"auto", "exact", "cells", "faiss", "voyager"}, default="auto"
+        How neighbours are found. "auto": exactly up to 100,000 samples, for at most 8
+        features, and for sparse samples and metrics other than "euclidean", "cosine"
+        and "inner_product"; otherwise by cells.
+        "cells": approximately, by comparing samples with those of near cells, then
+        with the neighbours of neighbours.
         "faiss" and "voyager": by an approximate index of that library, which
         ``pip install "lordclust[ann]"`` or ``pip install voyager`` installs.
     recall : float, default=0.95
@@ -287,44 +289,49 @@ def find_nearest(
     ``search`` and ``recall`` are those of :class:`KNNGraph`, the rest is as in
     :func:`nearest`.
     """
-    library = _library(X, metric, search)
-    if library is None:
+    how = _chosen(X, metric, search)
+    if how == "exact":
         return *nearest(X, count, metric, n_jobs, callback), None
-    from lordclust.graph import _ann
+    target, n_threads = _share(recall), count_threads(n_jobs)
+    frame = FRAMES[metric](X)
+    if how == "cells":
+        from lordclust.graph import _cells
 
-    return _ann.nearest(
-        FRAMES[metric](X), count, SPARE, library=library, target=_share(recall),
-        n_threads=count_threads(n_jobs), callback=callback,
-    )  # fmt: skip
+        index, d, found = _cells.nearest(
+            frame, count, SPARE, target=target, n_threads=n_threads, callback=callback
+        )
+    else:
+        from lordclust.graph import _ann
+
+        index, d, found = _ann.nearest(
+            frame, count, SPARE, library=how, target=target, n_threads=n_threads,
+            callback=callback,
+        )  # fmt: skip
+    if found < target:
+        warnings.warn(
+            f"The approximate search found {found:.1%} of the nearest neighbours of "
+            f"a sample, less than recall={target:g}. Pass a KNNGraph with "
+            'search="exact", or with a lower recall.',
+            UserWarning,
+            stacklevel=3,
+        )
+    return index, d, found
 
 
-def _library(X: Any, metric: str, search: str) -> str | None:
-    """Return whose approximate index is to be used, or None for an exact search."""
+def _chosen(X: Any, metric: str, search: str) -> str:
+    """Return how to search: "exact", or one of the approximate ways."""
     check_choice(search, SEARCHES, "search")
     served = metric in FRAMES and not sparse.issparse(X)
-    if search in ("faiss", "voyager"):
-        if served:
-            return search
+    if search == "auto":
+        large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] > QUICK_TREE_DIM
+        return "cells" if served and large else "exact"
+    if search != "exact" and not served:
         got = "sparse samples" if sparse.issparse(X) else f"metric={metric!r}"
         raise ValueError(
             f"search={search!r} needs dense samples and one of the metrics "
             f'{", ".join(FRAMES)}, got {got}. Use search="exact".'
         )
-    large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] > QUICK_TREE_DIM
-    if search == "exact" or not served or not large:
-        return None
-    from lordclust.graph import _ann
-
-    library = _ann.installed()
-    if library is None:
-        warnings.warn(
-            f"The exact neighbours of {X.shape[0]} samples take long to find. Run: pip "
-            'install "lordclust[ann]" for an approximate search, or pass a KNNGraph '
-            'with search="exact" to wait without this warning.',
-            UserWarning,
-            stacklevel=4,
-        )
-    return library
+    return search
 
 
 def _share(recall: Any) -> float:

@@ -1,0 +1,170 @@
+"""The search by cells and friends of friends."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lordclust.graph import _cells, _cells_kernels, knn
+from lordclust.graph.frame import euclidean
+
+
+def hard_points(n, d=24):
+    """One Gaussian: neighbours are scattered over many cells."""
+    return np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+
+
+@pytest.fixture
+def few_cells(monkeypatch):
+    """So that a few thousand points are not all compared at once."""
+    monkeypatch.setattr(_cells, "FIRST_CELLS", 4)
+    monkeypatch.setattr(_cells, "SMALLEST", 24)
+
+
+@pytest.fixture
+def search(few_cells):
+    frame = euclidean(hard_points(3000))
+    with ThreadPoolExecutor(2) as pool:
+        yield _cells._Search(frame, 10, 18, pool, None)
+
+
+def squared(points, i, j):
+    gap = points[i].astype(np.float64) - points[j]
+    return (gap**2).sum(axis=-1)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=20).filter(any),
+    st.integers(1, 15),
+)
+def test_edges_cover_all_and_cut_what_is_large(sizes, largest):
+    edges = _cells._edges(np.array(sizes), largest)
+    assert edges[0] == 0
+    assert edges[-1] == sum(sizes)
+    assert np.diff(edges).min() > 0
+    assert np.diff(edges).max() <= largest
+    assert set(np.cumsum(sizes)) <= set(edges.tolist())
+
+
+def test_cells_hold_every_point_once_and_near_ones():
+    X = hard_points(2000)
+    with ThreadPoolExecutor(2) as pool:
+        order, edges = _cells.cut_into_cells(X, pool)
+    assert np.array_equal(np.sort(order), np.arange(2000))
+    spread = [X[order[a:b]].var(axis=0).sum() for a, b in pairwise(edges)]
+    assert np.mean(spread) < 0.9 * X.var(axis=0).sum()
+
+
+def test_a_crowd_of_copies_does_not_make_a_large_cell():
+    X = hard_points(4000)
+    X[:3000] = X[0]
+    with ThreadPoolExecutor(2) as pool:
+        edges = _cells.cut_into_cells(X, pool).edges
+    assert np.diff(edges).max() <= 2 * _cells.SMALLEST
+
+
+def test_compared_cells_give_their_exact_neighbours(search):
+    search.compare(3)
+    near, edges = search._next_cells(3), search.cells.edges
+    assert np.all((near == np.arange(len(near))[:, None]).any(axis=1))
+    cell = 5
+    i = edges[cell]
+    others = np.concatenate([np.arange(edges[c], edges[c + 1]) for c in near[cell]])
+    others = others[others != i]
+    best = others[np.argsort(squared(search.points, i, others))[:18]]
+    assert set(search.who[i]) == set(best)
+
+
+def test_rounds_only_ever_add_and_keep_lists_whole(search):
+    search.compare(4)
+    before, found = search.best.copy(), [search.recall()]
+    for _ in range(3):
+        search.meet()
+        assert np.all(search.best <= before)
+        assert np.all(np.diff(search.best, axis=1) >= 0)
+        before = search.best.copy()
+        found.append(search.recall())
+    assert found == sorted(found)
+    assert found[-1] > found[0] + 0.2
+    for i in range(0, 3000, 100):
+        assert i not in search.who[i]
+        assert len(set(search.who[i])) == 18
+        d = squared(search.points, i, search.who[i])
+        np.testing.assert_allclose(search.best[i], d, rtol=1e-4)
+
+
+def test_a_round_finds_the_best_of_all_friends_of_friends(search):
+    search.compare(4)
+    who = search.who.copy()
+    friends = np.empty((3000, 18 + _cells.FANS), np.int32)
+    news, count = np.empty(friends.shape, bool), np.empty(3000, np.int32)
+    fresh = np.ones(who.shape, bool)
+    _cells_kernels.make_friends(who, fresh, friends, news, count)
+    search.meet()
+    for i in (0, 777, 2999):
+        own = friends[i, : count[i]]
+        offered = set(who[i]) | set(own)
+        for f in own:
+            offered |= set(friends[f, : count[f]])
+        offered = np.array(sorted(offered - {i}))
+        best = offered[np.argsort(squared(search.points, i, offered))[:18]]
+        assert set(search.who[i]) == set(best)
+
+
+def test_friends_are_those_found_and_those_that_found():
+    who = np.array([[1, 2], [0, 2], [1, -1], [0, 1]], np.int32)
+    fresh = np.array([[1, 0], [0, 0], [0, 0], [1, 0]], bool)
+    friends, count = np.full((4, 4), -1, np.int32), np.empty(4, np.int32)
+    news = np.zeros((4, 4), bool)
+    _cells_kernels.make_friends(who, fresh, friends, news, count)
+    found = [friends[i, : count[i]].tolist() for i in range(4)]
+    assert found == [[1, 2, 3], [0, 2, 3], [1, 0], [0, 1]]
+    assert news[0, :3].tolist() == [True, False, True]
+    assert not fresh.any()
+
+
+def test_more_cells_are_taken_when_rounds_do_not_find_enough(monkeypatch, few_cells):
+    monkeypatch.setattr(_cells, "ROUNDS", 0)
+    widths = []
+    compare = _cells._Search.compare
+    monkeypatch.setattr(
+        _cells._Search,
+        "compare",
+        lambda self, width: (widths.append(width), compare(self, width))[1],
+    )
+    X = hard_points(2000)
+    index, _, recall = knn.find_nearest(X, 10, search="cells", recall=1.0)
+    assert widths[:2] == [4, 16]
+    assert len(widths) > 2
+    assert recall == 1.0  # all cells with all
+    np.testing.assert_array_equal(index, knn.nearest(X, 10)[0])
+
+
+def test_a_recall_out_of_reach_is_told(monkeypatch, few_cells):
+    monkeypatch.setattr(_cells, "ROUNDS", 0)
+    monkeypatch.setattr(_cells._Search, "recall", lambda self: 0.5)
+    with pytest.warns(UserWarning, match=r"found 50\.0% of the nearest.*recall=0\.9"):
+        knn.find_nearest(hard_points(500), 5, search="cells", recall=0.9)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_change_no_bit(few_cells, n_threads):
+    frame = euclidean(hard_points(4000))
+    options = {"target": 0.95, "n_threads": n_threads}
+    index, d, recall = _cells.nearest(frame, 10, 8, **options)
+    same = _cells.nearest(frame, 10, 8, target=0.95, n_threads=2)
+    assert index.tobytes() == same[0].tobytes()
+    assert d.tobytes() == same[1].tobytes()
+    assert recall == same[2]
+
+
+def test_far_groups_keep_their_digits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 16)) * 1e3
+    X = np.repeat(X, 60, axis=0) + rng.normal(size=(1200, 16))
+    index, _, recall = knn.find_nearest(X, 8, search="cells")
+    assert recall > 0.99
+    assert np.mean(index == knn.nearest(X, 8)[0]) > 0.99
