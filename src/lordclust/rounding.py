@@ -16,9 +16,14 @@ EPS = float(np.finfo(np.float64).eps)
 
 def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
     """Return P = n V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i)."""
-    P = V * (mu.astype(V.dtype) if V.dtype == np.float32 else mu)
-    P /= P.sum(axis=1, keepdims=True)
-    return np.asarray(P)
+    mu = mu.astype(V.dtype) if V.dtype == np.float32 else mu
+    P = np.empty(V.shape, np.result_type(V, mu))
+    step = max(1, (1 << 16) // V.shape[1])  # rows that stay in the cache
+    for start in range(0, len(V), step):
+        rows = slice(start, start + step)
+        np.multiply(V[rows], mu, out=P[rows])
+        P[rows] /= P[rows].sum(axis=1, keepdims=True)
+    return P
 
 
 def labels_from(P: Any) -> IntArray:

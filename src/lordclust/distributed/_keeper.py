@@ -150,6 +150,7 @@ class Keeper(VectorKeeper):
                 s, s.slots, s.memory, blocks, 0, a, NO_GRAM, step is not None,
                 float(theta), measure, curved,
             )  # fmt: skip
+            kernels.write_back(s, s.slots, blocks, a)  # any pass may be the last
 
         await asyncio.gather(*(self._work(part, r) for r in ranges if r[0] < r[1]))
         if step is not None:

@@ -305,12 +305,12 @@ class Engine:
 
     def get(self) -> FloatArray:
         """Return the current iterate in the caller's order."""
-        V = from_tiles(self.shared.V[self.shared.slots[kernels.NOW]], self.n)
+        tiles = self.shared.V[self.shared.slots[kernels.NOW]]
         if self.order is None:
-            return V
-        out = np.empty_like(V)
-        out[self.order] = V
-        return out
+            return from_tiles(tiles, self.n)
+        V = np.empty((self.n, self.k), tiles.dtype)
+        kernels.scatter_rows(tiles, self.order, V)
+        return V
 
     def mark(self) -> None:
         """Remember the current iterate."""

@@ -99,6 +99,15 @@ def clear(target, count):
 
 
 @njit
+def scatter_rows(tiles, order, out):
+    """Put row i of ``tiles`` into row ``order[i]`` of ``out``."""
+    for i in range(order.shape[0]):
+        tile = tiles[i // LANES]
+        for j in range(out.shape[1]):
+            out[order[i], j] = tile[j, i % LANES]
+
+
+@njit
 def multiply_dense(dense, rows, first, out):
     """Put 16 rows of S V into ``out``; S is symmetric, so its columns serve as rows."""
     n, count = rows.shape[0], min(LANES, rows.shape[0] - first)
@@ -394,16 +403,19 @@ def distance_tile(V, V_before, V_next, weight, theta):
 
 @njit
 def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
-    """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums."""
+    """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums.
+
+    V itself is left to :func:`write_back`, after the last of several sweeps; of many
+    clusters it is kept at once, for products with H.
+    """
     k = s.mu.shape[0]
     product = np.empty((LANES, s.rows.shape[2]))
     slope = np.empty(LANES)
     mask = np.empty((k, LANES))
     new = np.empty((k, LANES))  # sums are those of V before it is rounded to its type
     active = np.empty(k, np.int64)
-    rows_next = s.rows[1 - slots[ROWS_NOW]]
-    n = rows_next.shape[0]
     room = s.room if curved else 0
+    many = s.room < k * k
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
         clear(part, k + HESSIAN + s.room)
@@ -412,18 +424,40 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, c
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
             if s.known.shape[0] > 0:
                 hold_known(s.U[tile], s.known[tile])
-            V, mass, b = s.V[slots[SPARE], tile], s.mass[tile], s.b[tile]
-            q = s.weight[tile]
+            mass, b, q = s.mass[tile], s.b[tile], s.weight[tile]
             root_tile(s.U[tile], a, s.mu, mass, b, new, slope)
             add_tile(new, slope, s.mu, mass, q, b, part, active, mask, room)
-            for j in range(k):
-                store(V, j, load(new, j))
-                for lane in range(min(LANES, n - tile * LANES)):
-                    rows_next[tile * LANES + lane, j] = new[j, lane] * q[lane]
+            if many:
+                keep_tile(new, s.V[slots[SPARE], tile])
             if measure:
                 part[k + MOVED] += distance_tile(
                     s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], new, q, theta
                 )
+
+
+@njit
+def keep_tile(new, V):
+    """Keep a tile of V, rounded to its type."""
+    for j in range(new.shape[0]):
+        store(V, j, load(new, j))
+
+
+@njit
+def write_back(s, slots, blocks, a):
+    """Keep V as the last sweep, at ``a``, has found it: in tiles, and by rows."""
+    k = s.mu.shape[0]
+    slope = np.empty(LANES)
+    new = np.empty((k, LANES))
+    rows_next = s.rows[1 - slots[ROWS_NOW]]
+    n = rows_next.shape[0]
+    for tile in range(s.edges[blocks[0]], s.edges[blocks[1]]):
+        q = s.weight[tile]
+        # b is the root already: this evaluates V there, and takes no step.
+        root_tile(s.U[tile], a, s.mu, s.mass[tile], s.b[tile], new, slope)
+        keep_tile(new, s.V[slots[SPARE], tile])
+        for lane in range(min(LANES, n - tile * LANES)):
+            for j in range(k):
+                rows_next[tile * LANES + lane, j] = new[j, lane] * q[lane]
 
 
 @njit
@@ -494,9 +528,9 @@ def finish_projection(
     """Newton steps on the column multipliers until the marginals agree to ``tol``.
 
     Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
-    the final ``a``, with F in ``total``. The dual is made smaller by every step.
-    Where H is costly it is kept while the error falls tenfold in a step. Returns the
-    parity of the next sweep.
+    the final ``a``, with F in ``total`` and V written back. The dual is made smaller by
+    every step. Where H is costly it is kept while the error falls tenfold in a step.
+    Returns the parity of the next sweep.
     """
     k = s.mu.shape[0]
     many = s.room < k * k
@@ -554,6 +588,8 @@ def finish_projection(
         fresh, curved = curved, many or cheap or error > 0.1 * before
         if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
             break  # rounding: no further digit is to be had
+    write_back(s, slots, blocks, a)
+    barrier(s.sync, n_threads)
     return parity
 
 

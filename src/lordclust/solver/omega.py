@@ -132,7 +132,7 @@ class Omega:
 
 
 def _blocks(V: FloatArray) -> Iterator[slice]:
-    """Yield slices that cover the rows of V, so that no product of n x k is formed."""
-    step = max(1, (1 << 22) // V.shape[1])
+    """Yield slices that cover the rows of V, so that products stay in the cache."""
+    step = max(1, (1 << 16) // V.shape[1])
     for start in range(0, len(V), step):
         yield slice(start, start + step)
