@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.neighbours
 
-neighbours.json and a part of docs/guide/scale.md are written anew. MNIST is read from the
-folder in LORDCLUST_DATA.
+neighbours.json and a part of docs/guide/scale.md are written anew. MNIST is read from
+the folder in LORDCLUST_DATA.
 """
 
 import json
