@@ -543,9 +543,13 @@ def finish_projection(
     error = marginal_error(total, s.mu)
     scale = s.rows.shape[1] / k
     trace = 0.0
-    for j in range(0 if many else k):
-        trace += total[k + HESSIAN + j * k + j]
+    for j in range(k):
+        trace += total[k + HESSIAN + (j if many else j * k + j)]
     cheap = trace < s.rows.shape[1]  # few rows are mixed: H costs next to nothing
+    if cheap:
+        # An error of the columns is made good by these few rows, in the worst case by
+        # one: a step of sqrt(2 n) / k times the relative error.
+        tol = max(STRICT, tol * min(1.0, 10.0 * k / np.sqrt(2.0 * s.rows.shape[1])))
     # Is H in ``total`` of this a; will it be of the next?
     fresh, curved = True, many or cheap
     for _ in range(100):

@@ -305,6 +305,8 @@ class Ascent:
         error = self._error(sums)
         matrix = sums.hessian
         cheap = float(np.trace(matrix)) < self.n
+        if cheap:  # the compiled loop says why
+            tol = max(STRICT, tol * min(1.0, 10.0 * self.k / np.sqrt(2.0 * self.n)))
         fresh, curved = True, cheap
         scale = self.n / self.k
         for _ in range(100):
