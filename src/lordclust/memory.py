@@ -19,6 +19,10 @@ INDEX = 4
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
+class NoRoomError(MemoryError):
+    """Refused before the work, with what is needed, what there is, and what to do."""
+
+
 class Room(NamedTuple):
     """Bytes that the process may still take, and what limits them."""
 
@@ -88,18 +92,18 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
     Raises
     ------
-    MemoryError
+    NoRoomError
         If fewer are free.
 
     Examples
     --------
     >>> check_memory(1e18, "A matrix", "Give fewer samples.")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    MemoryError: A matrix needs about 931322574.6 GB of memory, but ...
+    lordclust.memory.NoRoomError: A matrix needs about 931322574.6 GB of memory, but ...
     """
     room = free()
     if room is not None and needed > room.free:
-        raise MemoryError(
+        raise NoRoomError(
             f"{what} needs about {_amount(needed)} of memory, but this process may "
             f"take {_amount(max(room.free, 0))} more ({room.limit}). {advice}"
         )

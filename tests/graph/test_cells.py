@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lordclust import memory
 from lordclust.graph import _cells, _cells_kernels, knn
 from lordclust.graph.frame import euclidean
 
@@ -168,3 +169,10 @@ def test_far_groups_keep_their_digits():
     index, _, recall = knn.find_nearest(X, 8, search="cells")
     assert recall > 0.99
     assert np.mean(index == knn.nearest(X, 8)[0]) > 0.99
+
+
+def test_what_does_not_fit_is_refused_before_the_search(monkeypatch):
+    room = memory.Room(50 * 400, "for a test")
+    monkeypatch.setattr(memory, "free", lambda: room)
+    with pytest.raises(memory.NoRoomError, match=r"search for 5 neighbours of 400 .*"):
+        knn.find_nearest(hard_points(400), 5, search="cells")

@@ -17,6 +17,7 @@ import click
 
 from lordclust.files.error import WriteError, printable
 from lordclust.files.whole import remove_parts
+from lordclust.memory import NoRoomError
 
 FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -71,6 +72,8 @@ def _failure(error: BaseException) -> Failure:
         return Failure(NOTHING_WRITTEN, INTERRUPTED)
     if isinstance(error, ValueError):
         return Failure(str(error), BAD_INPUT)
+    if isinstance(error, NoRoomError):
+        return Failure(str(error))
     if isinstance(error, MemoryError):
         return Failure(_too_little_memory(str(error)))
     if isinstance(error, ImportError):  # it names the line that installs an extra
@@ -87,9 +90,7 @@ def _failure(error: BaseException) -> Failure:
 
 
 def _too_little_memory(text: str) -> str:
-    """Return what to say where memory ran out, or where it was seen that it would."""
-    if "may take" in text:  # refused before the work, with what to do
-        return text
+    """Return what to say where memory ran out."""
     told = f" ({text.rstrip('.')})" if text else ""
     return (
         f"The memory that the process may take is not enough{told}. Give fewer "

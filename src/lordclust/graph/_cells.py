@@ -27,6 +27,7 @@ from lordclust.graph import _cells_kernels as kernels
 from lordclust.graph._brute_kernels import scan_rows
 from lordclust.graph._truth import Truth, blocks, complete, measured, squares
 from lordclust.graph.frame import Frame
+from lordclust.memory import check_memory
 
 #: Cells that a point is compared with: at first, and how they grow when that and the
 #: rounds do not find enough.
@@ -85,7 +86,13 @@ def nearest(
     recall : float
         Part of the true neighbours that was found, estimated on a sample.
     """
-    n = len(frame.base)
+    n, dim = frame.base.shape
+    lists = 9 * (count + spare) + 5 * (count + spare + FANS) + 12 * count
+    check_memory(
+        n * (4.0 * dim + lists),
+        f"The search for {count} neighbours of {n} samples",
+        "Cluster a part of the samples, or bring a graph of neighbours.",
+    )
     with (
         threadpool_limits(1, "blas"),  # threads are ours; its rounding depends on its
         ThreadPoolExecutor(n_threads) as pool,
