@@ -1,6 +1,6 @@
 """How time and memory grow with n, beside other tools. Not part of `make bench`: hours.
 
-Usage: python -m benchmarks.growth [N ...] [--clusters K ...] [--page]
+Usage: python -m benchmarks.growth [N ...] [--clusters K ...] [--tools T ...] [--page]
 
 Each case runs in a fresh process and is cut off after LIMIT seconds. growth.json gets
 one row after each case; cases that have a row there are not run again, so that the run
@@ -187,12 +187,12 @@ def free_gb() -> float:
         return next(int(x.split()[1]) for x in lines if "MemAvailable" in x) / 2**20
 
 
-def run(sizes: list[int], clusters: list[int]) -> None:
+def run(sizes: list[int], clusters: list[int], tools: list[str]) -> None:
     """Run all cases without a row, the small ones first."""
     rows = read()["rows"]
     for n in sorted(sizes):
         for k in clusters:
-            for tool in TOOLS:
+            for tool in tools:
                 if any(same_case(row, tool, n, k) for row in rows):
                     continue
                 print(f"{tool}, n = {n}, k = {k} ...", file=sys.stderr, flush=True)
@@ -291,8 +291,8 @@ def _later(rows: list[dict[str, Any]], name: str) -> str:
     if power is None or entries is None:
         return ""
     return (
-        f" From {LARGE:,} samples on it is n^{power:.2f}, where the entries of S, about "
-        f"2 n log2(n), grow as n^{entries:.2f}."
+        f" From {LARGE:,} samples on it is n^{power:.2f}, where the entries of S "
+        f"(a row has about 2 log2 n) grow as n^{entries:.2f}."
     )
 
 
@@ -362,6 +362,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES))
     parser.add_argument("--clusters", nargs="*", type=int, default=list(CLUSTERS))
+    parser.add_argument("--tools", nargs="*", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--page", action="store_true", help="only make the page")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -369,7 +370,7 @@ def main() -> None:
         print(json.dumps(measure(*json.loads(options.case))))
         return
     if not options.page:
-        run(options.sizes, options.clusters)
+        run(options.sizes, options.clusters, options.tools)
     results = read()
     PAGE.write_text(page(results))
     SCALE.write_text(with_part(SCALE.read_text(), "growth", part(results)))
