@@ -336,24 +336,31 @@ def draw(rows: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     clusters = sorted({row["k"] for row in rows})
-    size = (10, 3.6 * len(clusters))
-    figure, axes = plt.subplots(len(clusters), 2, figsize=size, squeeze=False)
+    size = (10, 3.4 * len(clusters) + 0.6)
+    figure, axes = plt.subplots(
+        len(clusters), 2, figsize=size, squeeze=False, sharex=True, layout="constrained"
+    )
     for k, line in zip(clusters, axes, strict=True):
         for axis, name in zip(line, ("seconds", "GB"), strict=True):
-            for tool in TOOLS:
+            for i, tool in enumerate(TOOLS):  # also those without a point: one legend
                 points = [row for row in of(rows, tool, k) if name in row]
-                if points:
-                    axis.loglog(
-                        [row["n"] for row in points],
-                        [row[name] for row in points],
-                        marker="o",
-                        label=tool,
-                        linewidth=2.5 if tool == "lordclust" else 1.2,
-                    )
-            axis.set(xlabel="samples", ylabel=name, title=f"k = {k}")
+                axis.loglog(
+                    [row["n"] for row in points],
+                    [row[name] for row in points],
+                    marker="o",
+                    color=f"C{i}",
+                    label=tool,
+                    linewidth=2.5 if tool == "lordclust" else 1.2,
+                    zorder=3 if tool == "lordclust" else 2,
+                )
+            axis.set(ylabel=name, title=f"k = {k}")
             axis.grid(alpha=0.3)
-    axes[0, 0].legend(fontsize=7)
-    figure.tight_layout()
+        line[1].set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
+        line[1].minorticks_off()
+    for axis in axes[-1]:
+        axis.set(xlabel="samples")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(PICTURE, dpi=120)
     plt.close(figure)
 
