@@ -365,3 +365,14 @@ def test_refuses_a_bad_graph_and_a_bad_number_of_clusters(blocks):
         tau_path([[0.0, 1.0], [0.5, 0.0]], 2)
     with pytest.raises(ValueError, match="n_clusters must be an integer from 1"):
         tau_path(blocks, 1000)
+
+
+def test_a_few_mixed_rows_among_many_do_not_go_to_and_fro():
+    # A loose projection used to move such a row by much: 184 iterations at one tau.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40_000, 6)).astype(np.float32)
+    X[:, 0] += 2 * (np.arange(40_000) % 3)
+    path = tau_path(KNNGraph(8).build(X), 3, dtype="float32")
+    hard = path.taus > 0.5
+    assert path.converged.all()
+    assert path.n_iter[hard].max() <= 60
