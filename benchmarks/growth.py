@@ -291,7 +291,8 @@ def _later(rows: list[dict[str, Any]], name: str) -> str:
     if power is None or entries is None:
         return ""
     return (
-        f" From {LARGE:,} samples on it is n^{power:.2f}, where the entries of S "
+        f" From {LARGE:,} samples on it is n^{power:.2f} "
+        f"({'met' if power <= SLOPE else 'NOT met'}), where the entries of S "
         f"(a row has about 2 log2 n) grow as n^{entries:.2f}."
     )
 
