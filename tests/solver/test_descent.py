@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 from lordclust.graph import KNNGraph, scale_to_unit_sum
 from lordclust.rounding import labels_from
-from lordclust.solver import problem
+from lordclust.solver import descent, problem
 from lordclust.solver.descent import paper_blord, paper_lord, solve_blord, solve_lord
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
@@ -325,6 +325,27 @@ def test_max_iter_ends_unconverged_and_feasible(blocks, max_iter):
         assert result.n_iter == max_iter
         assert len(result.history) == max_iter + 1
         assert off_omega(result.V, mu) <= 1e-12
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0])
+def test_sums_are_mended_within_the_engine(blocks, tau, monkeypatch):
+    n, mu = blocks.shape[0], equal_mu(4)
+    omega = Omega.of(mu, n)
+    V = blord(blocks, mu, tau).V
+    off = V * (1 + 1e-9 * np.random.default_rng(0).standard_normal(V.shape))
+    assert off_omega(off, mu, omega.mass) > 1e-11
+    engine = Engine(blocks, omega)
+    engine.put(off)
+    before = [x.copy() for x in (engine.shared.a, engine.shared.b, engine.shared.slots)]
+    monkeypatch.setattr(descent, "project_newton", None)  # other arrays of n x k
+    mended, is_last = descent.settled(engine)
+    assert not is_last
+    assert off_omega(mended, mu, omega.mass) < 1e-12
+    assert np.abs(mended - V).max() < 1e-8 * V.max()
+    np.testing.assert_array_equal(engine.get(), off)
+    after = engine.shared.a, engine.shared.b, engine.shared.slots
+    for x, y in zip(before, after, strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def test_a_callback_can_stop_the_descent(blocks):

@@ -130,6 +130,11 @@ def settled(engine: Solver) -> tuple[FloatArray, bool]:
     single = V.dtype == np.float32
     if engine.converged and (single or feasibility_error(V, omega) <= FEASIBLE):
         return V, True
+    if not single:
+        V = engine.projected()
+        if feasibility_error(V, omega) <= FEASIBLE:
+            return V, False
+    # With more care, and half a dozen arrays of n x k more.
     return project_newton(V, omega)[0], False
 
 

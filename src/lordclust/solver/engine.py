@@ -70,6 +70,9 @@ class Solver(Protocol):
     def get(self) -> FloatArray:
         """Return the current iterate."""
 
+    def projected(self) -> FloatArray:
+        """Return the current iterate, projected once more; change nothing."""
+
     def mark(self) -> None:
         """Remember the current iterate."""
 
@@ -305,7 +308,24 @@ class Engine:
 
     def get(self) -> FloatArray:
         """Return the current iterate in the caller's order."""
-        tiles = self.shared.V[self.shared.slots[kernels.NOW]]
+        return self._by_rows(self.shared.V[self.shared.slots[kernels.NOW]])
+
+    def projected(self) -> FloatArray:
+        """Return the current iterate, projected once more; the engine stays as it is.
+
+        U and the layer for the next V serve: at the end of a run they are free.
+        """
+        s = self.shared
+        kept = s.a.copy(), s.b.copy(), s.slots.copy()
+        s.U[:] = s.V[s.slots[kernels.NOW]]
+        s.b[s.mass > 0] = 0.0
+        s.a[:] = 0.0
+        kernels.project(s)
+        s.a[:], s.b[:], s.slots[:] = kept
+        return self._by_rows(s.V[s.slots[kernels.SPARE]])
+
+    def _by_rows(self, tiles: FloatArray) -> FloatArray:
+        """Return rows kept in tiles in the caller's order."""
         if self.order is None:
             return from_tiles(tiles, self.n)
         V = np.empty((self.n, self.k), tiles.dtype)

@@ -20,6 +20,7 @@ from lordclust.solver.kernels import (
     STRICT,
 )
 from lordclust.solver.omega import Omega
+from lordclust.solver.projection import project_newton
 
 
 class Step(NamedTuple):
@@ -139,6 +140,10 @@ class Ascent:
     def get(self) -> FloatArray:
         """Return the current iterate."""
         return self.rows.get()
+
+    def projected(self) -> FloatArray:
+        """Return the current iterate, projected once more."""
+        return project_newton(self.get(), self.omega)[0]
 
     def _forget(self) -> None:
         """Forget what belonged to another iterate."""
