@@ -19,7 +19,7 @@ from benchmarks.common import SCALE, clock, facts, table, where, with_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "distributed.json"
-N, D, K, TAU, BLOCKS = 40_000, 16, 10, 0.3, 8
+N, D, K, TAU, BLOCKS = 100_000, 16, 10, 0.3, 8
 #: The plan: samples, features, clusters, machines, and what they are taken to have.
 PLAN = {"n": 10**8, "d": 100, "k": 10, "machines": 50}
 NETWORK, GIGA = 10e9 / 8, 1e9  # bytes a second of a 10 Gbit/s network
