@@ -176,15 +176,18 @@ def in_process(module: str, *args: str, limit: float = LIMIT) -> dict[str, Any]:
     return found
 
 
-def needed_gb(n: int, k: int) -> float:
-    """Return about how much memory lordclust needs."""
-    graph, arrays = 3 * 45 * 12, 11 * 8 * k
-    return n * (graph + arrays + 4 * 4 * FEATURES) / 2**30
+def too_large(n: int, k: int) -> str:
+    """Return why a path of lordclust cannot run here, or nothing."""
+    from lordclust import memory
 
-
-def free_gb() -> float:
-    with open("/proc/meminfo") as lines:
-        return next(int(x.split()[1]) for x in lines if "MemAvailable" in x) / 2**20
+    entries = 2 * n.bit_length() * n
+    path = memory.solver_bytes(n, k, entries) + n * k * 8
+    try:
+        # Beside the solver: X, and the graph it was given.
+        memory.check_memory(path + 4 * FEATURES * n + 12 * entries, "It", "")
+    except memory.NoRoomError as error:
+        return str(error).split(",")[0].removeprefix("It ")
+    return ""
 
 
 def run(sizes: list[int], clusters: list[int], tools: list[str]) -> None:
@@ -213,8 +216,8 @@ def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, A
         smaller = row["n"] <= n and row["k"] <= k
         if row["tool"] == tool and smaller and "cut off" in row:
             return {"cut off": f"not run: cut off at n = {row['n']}, k = {row['k']}"}
-    if tool == "lordclust" and needed_gb(n, k) > free_gb():
-        return {"cut off": f"not run: needs about {needed_gb(n, k):.0f} GB"}
+    if tool == "lordclust" and (why := too_large(n, k)):
+        return {"cut off": f"not run: {why}"}
     seconds = expected(of(rows, tool, k), n)
     # Growth is measured from all sizes of our own, however long they take.
     if tool != "lordclust" and seconds > LIMIT:

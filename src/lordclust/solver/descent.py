@@ -131,9 +131,10 @@ def settled(engine: Solver) -> tuple[FloatArray, bool]:
     if engine.converged and (single or feasibility_error(V, omega) <= FEASIBLE):
         return V, True
     if not single:
-        V = engine.projected()
-        if feasibility_error(V, omega) <= FEASIBLE:
-            return V, False
+        mended = engine.projected()
+        if feasibility_error(mended, omega) <= FEASIBLE:
+            return mended, False
+        del mended
     # With more care, and half a dozen arrays of n x k more.
     return project_newton(V, omega)[0], False
 
