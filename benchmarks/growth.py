@@ -178,7 +178,7 @@ def in_process(module: str, *args: str, limit: float = LIMIT) -> dict[str, Any]:
 
 def too_large(n: int, k: int) -> str:
     """Return why a path of lordclust cannot run here, or nothing."""
-    from lordclust import memory
+    from lordclust._core import memory
 
     entries = 2 * n.bit_length() * n
     path = memory.solver_bytes(n, k, entries) + n * k * 8

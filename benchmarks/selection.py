@@ -8,8 +8,8 @@ from sklearn.datasets import make_blobs
 
 from benchmarks.common import clock
 from lordclust import BLoRD
+from lordclust.choose.evidence import Evidence
 from lordclust.datasets import load
-from lordclust.evidence import Evidence
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from benchmarks.common import added_memory
 
-from lordclust.memory import solver_bytes
+from lordclust._core.memory import solver_bytes
 
 #: Samples, clusters and type of the fits whose peak is measured.
 CASES = (

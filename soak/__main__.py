@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from lordclust.files.whole import whole_file
+from lordclust.files.atomic import whole_file
 from lordclust.reproduction.machine import facts
 from soak import page, watch
 from soak.work import KINDS, Bench, canary

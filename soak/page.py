@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.common import table
 
-from lordclust.files.whole import whole_file
+from lordclust.files.atomic import whole_file
 from soak.watch import growth
 
 RESULTS = Path(__file__).parent / "results.json"

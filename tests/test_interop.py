@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lordclust import BLoRD, LoRD, suggest_k, tau_path
-from lordclust._html import html_table
+from lordclust._core.html import html_table
 
 X, _ = make_blobs(60, centers=3, n_features=3, random_state=0)
 NAMES = ["height", "weight", "age"]

@@ -14,7 +14,7 @@ from fuzz.outcome import (
     require_refusal,
 )
 from fuzz.strategies import SEEDS
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.solver.projection import LARGEST, project
 
 SECONDS = 10.0

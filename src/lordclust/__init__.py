@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from lordclust import datasets, files, graph, methods, metrics, plots
     from lordclust import report as report
     from lordclust import scanpy as scanpy
+    from lordclust.choose.n_clusters import KSuggestion, suggest_k
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method
     from lordclust.result import TauPath
     from lordclust.solver.path import tau_path
     from lordclust.solver.projection import project_omega
     from lordclust.solver.start import sinkhorn_start
-    from lordclust.suggest import KSuggestion, suggest_k
 
 __all__ = [
     "BLoRD",
@@ -46,14 +46,14 @@ __all__ = [
 # Where each public name lives; loaded on first use, so that the import is light.
 _HOME = {
     "BLoRD": "lordclust.methods.lord",
-    "KSuggestion": "lordclust.suggest",
+    "KSuggestion": "lordclust.choose.n_clusters",
     "LoRD": "lordclust.methods.lord",
     "TauPath": "lordclust.result",
     "list_methods": "lordclust.registry",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
     "sinkhorn_start": "lordclust.solver.start",
-    "suggest_k": "lordclust.suggest",
+    "suggest_k": "lordclust.choose.n_clusters",
     "tau_path": "lordclust.solver.path",
 }
 _ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")

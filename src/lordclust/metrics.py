@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 
 
 def accuracy(y_true: Any, y_pred: Any) -> float:

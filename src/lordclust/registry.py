@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from lordclust._validation import unknown_name
+from lordclust._core.validation import unknown_name
 
 #: How close a method is to its source.
 STATUSES = ("published", "own solver", "reconstruction")

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lordclust._html import html_table
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.html import html_table
+from lordclust._core.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._validation import refuse_both
+from lordclust._core.validation import refuse_both
 from lordclust.methods.lord import BLoRD
 
 

@@ -18,7 +18,7 @@ from faults.runs import run as strike
 from faults.strikes import Campaign
 from faults.targets import TARGETS
 
-from lordclust import memory
+from lordclust._core import memory
 from lordclust.cli.exits import Interrupts
 from lordclust.files import whole_file
 from lordclust.files.error import WriteError

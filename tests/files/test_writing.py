@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lordclust.files import InputError, read, whole_file, write_table
-from lordclust.files.whole import check_target
+from lordclust.files.atomic import check_target
 
 COLUMNS = {"x": np.array([1.5, -0.0]), "label": np.array([1, 0])}
 

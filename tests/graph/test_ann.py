@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from lordclust import BLoRD
 from lordclust.graph import KNNGraph, _ann, knn
-from lordclust.graph.frame import FRAMES
+from lordclust.graph.euclidean import FRAMES
 
 LIBRARIES = [
     "cells",

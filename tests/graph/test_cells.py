@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lordclust import memory
+from lordclust._core import memory
 from lordclust.graph import _cells, _cells_kernels, knn
-from lordclust.graph.frame import euclidean
+from lordclust.graph.euclidean import euclidean
 
 
 def hard_points(n, d=24):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods.balanced_kmeans import BalancedKMeans, balanced_lloyd
 from lordclust.metrics import accuracy
-from lordclust.transport import assign_sizes, sizes_from
+from lordclust.rounding.transport import assign_sizes, sizes_from
 from strategies import generators
 
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lordclust.coordinate import cd_scaled
+from lordclust.methods._solvers.coordinate import cd_scaled
 from lordclust.methods.dbsc import DBSC, Model, random_labels
 from lordclust.metrics import accuracy
-from lordclust.rounding import procrustes
-from lordclust.spectral import normalized_affinity, normalized_eigenvectors
+from lordclust.rounding.labels import procrustes
+from lordclust.rounding.spectral import normalized_affinity, normalized_eigenvectors
 from strategies import block_graph, generators, graphs
 
 POWERS = st.sampled_from([0.0, 0.5])

@@ -20,7 +20,7 @@ from lordclust.methods.directsc import (
     row_scaled,
 )
 from lordclust.metrics import accuracy
-from lordclust.spectral import components
+from lordclust.rounding.spectral import components
 from strategies import block_graph, generators, graphs, random_graph
 
 

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import DSN, DSNI
 from lordclust.methods._prepared import prepare
+from lordclust.methods._solvers.birkhoff import project_ds
 from lordclust.methods.dsni import fit_idempotent, penalised
 from lordclust.metrics import accuracy
-from lordclust.solver.birkhoff import project_ds
 from strategies import block_graph, generators, graphs
 
 S, TRUTH = block_graph(np.random.default_rng(0), [12, 15, 18], between=0.05)

@@ -9,14 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import PHALS
 from lordclust.methods._phals_kernels import find_direction, first_minimum, slope
-from lordclust.methods.phals import by_columns, sweep
-from lordclust.metrics import accuracy
-from lordclust.solver.symnmf import (
+from lordclust.methods._solvers.symnmf import (
     kkt_residual,
     multiplicative,
     random_start,
     square_norm,
 )
+from lordclust.methods.phals import by_columns, sweep
+from lordclust.metrics import accuracy
 from strategies import block_graph, generators, graphs
 
 BLOCKS, TRUTH = block_graph(np.random.default_rng(0), [20, 15, 10])

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.transport import sizes_from
+from lordclust.rounding.transport import sizes_from
 from strategies import generators
 
 MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])

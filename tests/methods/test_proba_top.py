@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from lordclust import BLoRD, LoRD
-from lordclust.rounding import top_entries
+from lordclust.rounding.labels import top_entries
 
 X = load_digits().data[:300]
 NEW = load_digits().data[300:330]

@@ -10,10 +10,10 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.methods._omega import numbered
-from lordclust.rounding import canonical_order
+from lordclust.methods._doubly_stochastic import numbered
+from lordclust.rounding.labels import canonical_order
+from lordclust.rounding.transport import sizes_from
 from lordclust.solver.omega import Omega
-from lordclust.transport import sizes_from
 from strategies import generators
 
 MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])

@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import S3NMF
+from lordclust.methods._solvers.symnmf import multiplicative
 from lordclust.methods.s3nmf import (
     Blend,
     Consensus,
@@ -19,7 +20,6 @@ from lordclust.methods.s3nmf import (
     spectral_norm,
 )
 from lordclust.metrics import accuracy, nmi
-from lordclust.solver.symnmf import multiplicative
 from strategies import block_graph, generators
 
 BLOCKS, TRUTH = block_graph(np.random.default_rng(0), [20, 15, 10])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import SDS
+from lordclust.methods._solvers.birkhoff import project_ds
 from lordclust.methods.sds import fit_kyfan, fit_rank, fit_trace, with_k_ones
 from lordclust.metrics import accuracy
-from lordclust.solver.birkhoff import project_ds
 from strategies import block_graph, graphs
 
 S, TRUTH = block_graph(np.random.default_rng(0), [12, 15, 18], between=0.05)

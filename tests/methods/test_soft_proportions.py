@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD, tau_path
-from lordclust._validation import split_proportions
+from lordclust._core.validation import split_proportions
 from lordclust.metrics import accuracy
 
 CENTRES = [[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lordclust.graph import KNNGraph
 from lordclust.methods import SR, NCut
 from lordclust.metrics import accuracy
-from lordclust.rounding import rotate
+from lordclust.rounding.labels import rotate
 from strategies import block_graph, generators
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=2.5, random_state=1)

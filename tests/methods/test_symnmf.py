@@ -8,8 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import SymNMF
-from lordclust.metrics import accuracy
-from lordclust.solver.symnmf import (
+from lordclust.methods._solvers.symnmf import (
     EXPONENTS,
     kkt_residual,
     loss,
@@ -17,7 +16,8 @@ from lordclust.solver.symnmf import (
     random_start,
     square_norm,
 )
-from lordclust.spectral import normalized_affinity
+from lordclust.metrics import accuracy
+from lordclust.rounding.spectral import normalized_affinity
 from strategies import block_graph, generators, graphs, random_graph
 
 BLOCKS, TRUTH = block_graph(np.random.default_rng(0), [20, 15, 10])

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from lordclust import BLoRD, LoRD, tau_path
 from lordclust.report import story as stories
 from lordclust.report.story import Frame, Story, evenly, matching_columns, tell
+from lordclust.rounding.labels import normalized_entropy
 from strategies import generators
 
 X = load_iris().data
@@ -26,7 +27,7 @@ def path(model):
 
 def test_doubt_and_pairs_are_the_models_own(model):
     np.testing.assert_allclose(
-        stories.uncertainty(model.membership_), model.uncertainty_, atol=1e-15
+        normalized_entropy(model.membership_), model.uncertainty_, atol=1e-15
     )
     ours = stories.shared_pairs(model.membership_, np.ones(len(X)))
     theirs = model.confusable_pairs()

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from lordclust.graph import KNNGraph, scale_to_unit_sum
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from
 from lordclust.solver import descent, problem
 from lordclust.solver.descent import paper_blord, paper_lord, solve_blord, solve_lord
 from lordclust.solver.engine import Engine

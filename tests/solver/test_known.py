@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust.graph import scale_to_unit_sum
-from lordclust.rounding import membership_from
+from lordclust.rounding.labels import membership_from
 from lordclust.solver import problem
 from lordclust.solver.descent import solve_blord, solve_lord
 from lordclust.solver.engine import Engine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lordclust.rounding import membership_from
+from lordclust.rounding.labels import membership_from
 from lordclust.solver import problem
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega

@@ -8,8 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from lordclust._typing import Graph, IntArray
-from lordclust._validation import unknown_name
+from lordclust._core.typing import Graph, IntArray
+from lordclust._core.validation import unknown_name
+from lordclust._core.versions import library_versions
 from lordclust.cli import summary, tables
 from lordclust.cli.estimator import Fitted, affinity, fit_model, make_estimator
 from lordclust.cli.exits import Interrupts, debugging
@@ -113,7 +114,7 @@ class Comparison:
                 tables.write_file(names["--output"], self._columns())
             if "--report" in names:
                 display.stage("Drawing the report")
-                facts = {"input": self.samples.source, **summary.versions()}
+                facts = {"input": self.samples.source, **library_versions()}
                 write_page(
                     names["--report"],
                     self.models[0],
@@ -136,7 +137,7 @@ class Comparison:
                 "input": self.samples.source,
                 "n_clusters": self.wishes.n_clusters,
                 "methods": summary.plain(self.rows),
-                "versions": summary.versions(),
+                "versions": library_versions(),
             }
             click.echo(summary.to_json(document), nl=False)
         elif sys.stdout.isatty():

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import missing_extra
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import missing_extra
 from lordclust.cli.demo_run import Demo, K, path_rows
 
 try:

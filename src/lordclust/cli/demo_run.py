@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 
 from lordclust import datasets, graph, metrics
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.methods.lord import BLoRD, LoRD
 from lordclust.result import TauPath
 from lordclust.solver.path import tau_path

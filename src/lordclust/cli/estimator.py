@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from lordclust._validation import unknown_name
+from lordclust._core.validation import unknown_name
 from lordclust.cli.options import Wishes
 from lordclust.cli.samples import Samples
 from lordclust.methods._callbacks import Listener, heard_by

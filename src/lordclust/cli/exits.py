@@ -15,9 +15,9 @@ from typing import Any
 
 import click
 
+from lordclust._core.memory import NoRoomError
+from lordclust.files.atomic import remove_parts
 from lordclust.files.error import WriteError, printable
-from lordclust.files.whole import remove_parts
-from lordclust.memory import NoRoomError
 
 FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
 

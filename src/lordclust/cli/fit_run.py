@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from lordclust import files
-from lordclust._validation import is_auto
+from lordclust._core.validation import is_auto
 from lordclust.cli import summary, tables
 from lordclust.cli.estimator import Fitted, fit_model, make_estimator
 from lordclust.cli.exits import Failure, Interrupts

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from lordclust.cli.exits import Failure, Interrupts
+from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError, WriteError
-from lordclust.files.whole import check_target
 
 STDOUT = "-"
 

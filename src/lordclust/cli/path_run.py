@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lordclust import files
-from lordclust._typing import Graph
+from lordclust._core.typing import Graph
 from lordclust.cli import tables
 from lordclust.cli.estimator import affinity, shares
 from lordclust.cli.exits import Interrupts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lordclust import files
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.cli import summary, tables
 from lordclust.cli.exits import Interrupts
 from lordclust.cli.options import Reading
@@ -18,7 +18,7 @@ from lordclust.cli.samples import Samples, read_samples
 from lordclust.cli.scaling import Scaling
 from lordclust.files import InputError
 from lordclust.methods._saving import load_model
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust import files
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.cli.options import Reading, Wishes, check_scale, is_precomputed
 from lordclust.cli.progress import Display
 from lordclust.cli.scaling import Scaling

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 
 
 @dataclass(frozen=True)

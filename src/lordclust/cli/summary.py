@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-import platform
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from lordclust import metrics
-from lordclust._version import __version__
+from lordclust._core.versions import library_versions
 from lordclust.cli.estimator import Fitted
 from lordclust.cli.samples import Samples
 from lordclust.cli.scaling import Scaling
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 #: So many sizes are shown to people.
 FEW = 12
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a result may depend on."""
-    found = {"lordclust": __version__, "python": platform.python_version()}
-    return found | {name: version(name) for name in LIBRARIES}
 
 
 def scores(samples: Samples, labels: Any) -> dict[str, float]:
@@ -74,7 +65,7 @@ def facts(
             "scale": "none" if scaling is None else scaling.kind,
         },
         "warnings": fitted.warnings,
-        "versions": versions(),
+        "versions": library_versions(),
     }
     return {name: plain(value) for name, value in result.items()}
 

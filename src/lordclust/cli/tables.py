@@ -12,23 +12,17 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy.special import entr
 
 from lordclust import files
-from lordclust._typing import FloatArray
-from lordclust._validation import missing_extra
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import missing_extra
 from lordclust.cli.outputs import Outputs, is_stream
 from lordclust.cli.samples import Samples
 from lordclust.files.writing import WRITABLE
+from lordclust.rounding.labels import normalized_entropy
 
 #: Columns of words, which may take several lines at a terminal.
 LONG = ("title", "source", "note")
-
-
-def uncertainty(P: FloatArray) -> FloatArray:
-    """Return the entropy of each row in units of log k, 0 to 1."""
-    nats = entr(P).sum(axis=1)
-    return np.asarray(np.clip(nats / np.log(max(P.shape[1], 2)), 0.0, 1.0))
 
 
 def label_columns(samples: Samples, labels: Any, P: Any) -> dict[str, Any]:
@@ -36,7 +30,7 @@ def label_columns(samples: Samples, labels: Any, P: Any) -> dict[str, Any]:
     columns = {samples.id_name: samples.ids, "label": labels}
     if P is not None:
         columns["probability"] = P[np.arange(len(P)), labels]
-        columns["uncertainty"] = uncertainty(P)
+        columns["uncertainty"] = normalized_entropy(P)
     return columns
 
 

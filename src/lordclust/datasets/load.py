@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import unknown_name
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import unknown_name
 from lordclust.datasets.catalog import CATALOG, Entry
 from lordclust.datasets.synthetic import MIXTURES, four_gaussians
 from lordclust.files.arrays import read_arrays

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 
 #: The paper's four Gaussians: means, and standard deviations in both directions.
 MEANS = np.array([[-2.0, 2.0], [2.0, 2.0], [-2.0, -2.0], [2.0, -2.0]])

@@ -7,7 +7,7 @@
 
 from importlib.util import find_spec
 
-from lordclust._validation import missing_extra
+from lordclust._core.validation import missing_extra
 
 if find_spec("distributed") is None or find_spec("dask") is None:
     raise missing_extra("dask.distributed", "dask")

@@ -9,7 +9,7 @@ import numpy as np
 from distributed import get_worker
 from distributed.protocol import to_serialize
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed import _neighbours as neighbours
 
 #: The keepers of this process by name, for tasks that bring or fetch blocks.

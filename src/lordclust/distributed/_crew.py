@@ -12,7 +12,7 @@ import numpy as np
 from distributed import wait
 from distributed.scheduler import KilledWorker
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._blocks import bring
 from lordclust.distributed._keeper import Keeper
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed import _neighbours as neighbours
 from lordclust.distributed._blocks import BlockKeeper
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lordclust._typing import IntArray
-from lordclust._validation import check_count
+from lordclust._core.typing import IntArray
+from lordclust._core.validation import check_count
 from lordclust.distributed._crew import Crew
 from lordclust.graph import KNNGraph
 from lordclust.graph.kernel import SCALE_FLOOR, unit_scale

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._blocks import KEEPERS
 from lordclust.distributed._vectors import VectorKeeper, stream
-from lordclust.rounding import labels_from, membership_from
+from lordclust.rounding.labels import labels_from, membership_from
 from lordclust.solver import kernels
 from lordclust.solver.engine import from_tiles, to_tiles
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.files.reading import read
 from lordclust.graph.kernel import self_tuning_weights
 from lordclust.graph.knn import SPARE, nearest_of

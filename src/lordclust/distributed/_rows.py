@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._crew import Crew, GoneError, LostError, again
 from lordclust.distributed._keeper import fetch_membership
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from
 from lordclust.solver import kernels
 from lordclust.solver.engine import Callback, Progress
 from lordclust.solver.lanes import LANES

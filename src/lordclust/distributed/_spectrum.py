@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.distributed._crew import Crew
 from lordclust.solver.problem import DENSE_EIGEN, Spectrum, steady
 

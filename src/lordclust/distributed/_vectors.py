@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._edges import EdgeKeeper
 from lordclust.solver.engine import allocate, csr_parts
 from lordclust.solver.lanes import LANES

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._typing import FloatArray
-from lordclust._validation import (
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import (
     check_count,
     check_n_clusters,
     check_positive,
@@ -34,10 +34,10 @@ from lordclust.distributed._keeper import LOST
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._spectrum import check_symmetric, spectrum
 from lordclust.graph import KNNGraph
-from lordclust.rounding import order_by_size
+from lordclust.rounding.labels import order_by_size
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk
-from lordclust.solver.problem import Spectrum
+from lordclust.solver.problem import Spectrum, tau_for_samples
 
 #: How often a fit begins anew when losses left nothing to go on from.
 TRIES = 3
@@ -207,7 +207,7 @@ class BLoRD(BaseEstimator):
     def _solve(self, engine: WorkerAscent, ends: Spectrum) -> None:
         """Follow the paths, and end where the best of them ended."""
         n = engine.n
-        self.tau_ = min(2 * n**-0.24, 1.0) if self.tau == "n" else float(self.tau)
+        self.tau_ = tau_for_samples(n) if self.tau == "n" else float(self.tau)
         self.gamma_, self.eigenvalues_ = ends.gamma(self.tau_), tuple(ends)
         best = -np.inf
         for seed in self._seeds(engine.omega):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lordclust.files.archive import read_archive, write_archive
+    from lordclust.files.atomic import whole_file
     from lordclust.files.error import InputError
     from lordclust.files.reading import read
     from lordclust.files.table import Table
-    from lordclust.files.whole import whole_file
     from lordclust.files.writing import write_table
 
 __all__ = [
@@ -37,7 +37,7 @@ _HOME = {
     "Table": "table",
     "read": "reading",
     "read_archive": "archive",
-    "whole_file": "whole",
+    "whole_file": "atomic",
     "write_archive": "archive",
     "write_table": "writing",
 }

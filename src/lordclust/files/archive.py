@@ -14,9 +14,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 
 from lordclust.files.arrays import check_members, npy_bytes, read_member, read_npy
+from lordclust.files.atomic import whole_file
 from lordclust.files.error import InputError, allowance
 from lordclust.files.source import Source
-from lordclust.files.whole import whole_file
 
 DOCUMENT = "document.json"
 #: Bytes of a document: what Python makes of them takes up to thirty times as many.

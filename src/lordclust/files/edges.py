@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import IntArray
+from lordclust._core.typing import IntArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
 from lordclust.files.table import Table, Wish

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._validation import missing_extra
+from lordclust._core.validation import missing_extra
 from lordclust.files.error import InputError, allowance
 from lordclust.files.hdf5 import check_hdf5
 from lordclust.files.source import Source

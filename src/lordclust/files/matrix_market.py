@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.files.arrays import check_sparse_shape
 from lordclust.files.error import InputError
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lordclust._validation import check_choice, unknown_name
+from lordclust._core.validation import check_choice, unknown_name
 from lordclust.files.arrays import (
     read_mtx_file,
     read_npy_file,

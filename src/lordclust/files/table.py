@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import BoolArray
-from lordclust._validation import check_indices
+from lordclust._core.typing import BoolArray
+from lordclust._core.validation import check_indices
 from lordclust.files.error import ROOM, InputError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
 from lordclust.files.table import Places, Table, Wish, as_labels, names_ids

@@ -8,10 +8,10 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from lordclust._validation import check_choice, missing_extra
+from lordclust._core.validation import check_choice, missing_extra
 from lordclust.files.arrays import npy_bytes
+from lordclust.files.atomic import whole_file
 from lordclust.files.error import InputError
-from lordclust.files.whole import whole_file
 
 WRITABLE = ("csv", "tsv", "parquet", "npy", "npz")
 

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lordclust._fork import is_forked
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import missing_extra
+from lordclust._core.fork import is_forked
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import missing_extra
 from lordclust.graph._truth import Truth, blocks, complete, squares
-from lordclust.graph.frame import Frame
+from lordclust.graph.euclidean import Frame
 
 #: Links of a point, and how many candidates are weighed for them. With fewer of either
 #: groups far from each other are lost to the search: it must then be very wide.

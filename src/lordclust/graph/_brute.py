@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph import _brute_kernels as kernels
 
 #: Rows and columns of a tile of inner products: 64 MB in float32.

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.memory import check_memory
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph import _cells_kernels as kernels
 from lordclust.graph._brute_kernels import scan_rows
 from lordclust.graph._truth import Truth, blocks, complete, measured, squares
-from lordclust.graph.frame import Frame
-from lordclust.memory import check_memory
+from lordclust.graph.euclidean import Frame
 
 #: Cells that a point is compared with: at first, and how they grow when that and the
 #: rounds do not find enough.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._jit import njit
+from lordclust._core.jit import njit
 
 
 @njit

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph._brute_kernels import scan_rows
-from lordclust.graph.frame import Frame
+from lordclust.graph.euclidean import Frame
 
 #: Points whose true neighbours are found, to estimate the recall.
 SAMPLE = 1000

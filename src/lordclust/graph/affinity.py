@@ -5,8 +5,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from lordclust._typing import Graph
-from lordclust._validation import check_similarity, unknown_name
+from lordclust._core.typing import Graph
+from lordclust._core.validation import check_similarity, unknown_name
 from lordclust.graph.kernel import self_tuning_kernel
 from lordclust.graph.knn import KNNGraph
 

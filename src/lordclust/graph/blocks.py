@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_count
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_count
 from lordclust.graph.kernel import (
     check_samples,
     check_spread,

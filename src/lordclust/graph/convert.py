@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import Graph
-from lordclust._validation import check_similarity, to_array
+from lordclust._core.typing import Graph
+from lordclust._core.validation import check_similarity, to_array
 from lordclust.graph.normalize import symmetrize
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._fork import openmp
-from lordclust._typing import BoolArray, FloatArray, Graph, IntArray
-from lordclust.graph.frame import FRAMES
+from lordclust._core.fork import openmp
+from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
+from lordclust.graph.euclidean import FRAMES
 from lordclust.graph.kernel import floor_scales, unit_scale
 from lordclust.graph.knn import SPARE, find_nearest, nearest_of
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray
-from lordclust._validation import check_count
-from lordclust.memory import check_dense_memory
+from lordclust._core.memory import check_dense_memory
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_count
 
 #: Local scales are at least this part of their median: repeated points have none.
 SCALE_FLOOR = 1e-3

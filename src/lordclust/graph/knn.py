@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from lordclust._fork import openmp
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice, check_count
-from lordclust.graph import ready
-from lordclust.graph.frame import FRAMES
+from lordclust._core.fork import openmp
+from lordclust._core.threads import count_threads
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice, check_count
+from lordclust.graph import precomputed as ready
+from lordclust.graph.euclidean import FRAMES
 from lordclust.graph.kernel import (
     check_samples,
     check_spread,
@@ -21,7 +22,6 @@ from lordclust.graph.kernel import (
     self_tuning_weights,
     unit_scale,
 )
-from lordclust.threads import count_threads
 
 #: More neighbours than asked for are searched, then measured again exactly, so
 #: that rounding in the search and its order of equal distances do not show.

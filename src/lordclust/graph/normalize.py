@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import Graph
-from lordclust._validation import check_square
+from lordclust._core.typing import Graph
+from lordclust._core.validation import check_square
 
 
 @dataclass(frozen=True)

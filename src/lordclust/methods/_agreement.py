@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lordclust._typing import Graph, IntArray
+from lordclust._core.typing import Graph, IntArray
+from lordclust.choose.shares import STEPS
 from lordclust.result import Agreement, SolverResult
-from lordclust.rounding import named_like
-from lordclust.selection import STEPS
+from lordclust.rounding.labels import named_like
 from lordclust.solver.descent import blord_result
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega

@@ -5,18 +5,27 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import entr
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_count, check_proportions, refuse_both
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_count, check_proportions, refuse_both
 from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
 from lordclust.methods._base import Clusterer
 from lordclust.result import ConfusablePair
-from lordclust.rounding import labels_from, top_entries
-from lordclust.transport import assign_sizes, check_sizes, sizes_from, whole_sizes
+from lordclust.rounding.labels import (
+    in_units_of_log_k,
+    labels_from,
+    normalized_entropy,
+    top_entries,
+)
+from lordclust.rounding.transport import (
+    assign_sizes,
+    check_sizes,
+    sizes_from,
+    whole_sizes,
+)
 
 
 class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
@@ -215,8 +224,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         k = self.membership_.shape[1]
         nats = getattr(self, "_nats", None)  # of all clusters, with proba_top
         if nats is None:
-            nats = entr(self.membership_).sum(axis=1)
-        return np.asarray(np.clip(nats / np.log(max(k, 2)), 0.0, 1.0))
+            return normalized_entropy(self.membership_)
+        return in_units_of_log_k(nats, k)
 
     def confusable_pairs(
         self, top: int | None = None, *, n_samples: int = 10

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import (
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import (
     check_count,
     check_dense_size,
     check_n_clusters,
@@ -25,7 +25,7 @@ from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
-from lordclust.rounding import canonical_order, kmeans_labels
+from lordclust.rounding.labels import canonical_order, kmeans_labels
 
 Rngs = list[np.random.Generator]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.result import Run
 
 #: A sample changes its cluster for more than this part of its largest cost.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels
-from lordclust.spectral import leading_eigenvectors, unit_rows
+from lordclust.rounding.labels import kmeans_labels
+from lordclust.rounding.spectral import leading_eigenvectors, unit_rows
 
 #: Up to this size all eigenvectors of Z are found surely: a good Z has k equal ones.
 SURE_EIGEN = 3000

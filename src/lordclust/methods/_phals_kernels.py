@@ -7,7 +7,7 @@ V and S V are held transposed, (k, n), so that columns are contiguous; G is V'V.
 
 from math import sqrt
 
-from lordclust._jit import njit
+from lordclust._core.jit import njit
 
 #: Halvings of an interval within [0, 1] down to rounding.
 HALVINGS = 54

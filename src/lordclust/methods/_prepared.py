@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import check_choice
 from lordclust.methods._learned import LearnedAffinityClusterer
 
 NORMALIZATIONS = ("sym", "sum")

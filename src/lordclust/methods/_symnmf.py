@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.methods._solvers.symnmf import (
+    Factor,
+    kkt_residual,
+    random_start,
+    square_norm,
+)
 from lordclust.result import Run
-from lordclust.rounding import labels_from, shares_of_rows
-from lordclust.solver.symnmf import Factor, kkt_residual, random_start, square_norm
-from lordclust.spectral import normalized_affinity
+from lordclust.rounding.labels import labels_from, shares_of_rows
+from lordclust.rounding.spectral import normalized_affinity
 
 
 class SymmetricFactorClusterer(RestartClusterer):

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_pairs
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_pairs
 
 
 class Links(NamedTuple):

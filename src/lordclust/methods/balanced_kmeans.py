@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_proportions
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.transport import check_sizes, priced_assignment, sizes_from
+from lordclust.rounding.transport import check_sizes, priced_assignment, sizes_from
 
 
 class BalancedKMeans(RestartClusterer):
@@ -24,8 +24,8 @@ class BalancedKMeans(RestartClusterer):
 
     by turns: centres are means, and labels are the partition of least total squared
     distance with these sizes. The problem and the scheme are those of [1]_, who find
-    the labels by the Hungarian method, O(n^3); here an own exact solver works on
-    n x k costs (:func:`lordclust.transport.assign_sizes`), and sizes may differ.
+    the labels by the Hungarian method, O(n^3); here an exact solver of our own works
+    on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
 
     Parameters
     ----------

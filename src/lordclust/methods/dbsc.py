@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice, check_nonnegative, check_positive
-from lordclust.coordinate import cd_scaled
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice, check_nonnegative, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.methods._solvers.coordinate import cd_scaled
 from lordclust.result import Run
-from lordclust.rounding import procrustes
-from lordclust.spectral import normalized_affinity, normalized_eigenvectors
+from lordclust.rounding.labels import procrustes
+from lordclust.rounding.spectral import normalized_affinity, normalized_eigenvectors
 
 INDICATORS = ("scaled", "plain")
 #: Power steps for F in each iteration.

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels, labels_from, shares_of_rows
-from lordclust.spectral import degrees, normalized_eigenvectors
+from lordclust.rounding.labels import kmeans_labels, labels_from, shares_of_rows
+from lordclust.rounding.spectral import degrees, normalized_eigenvectors
 
 #: Added to the indicator of the labels to start from, so that nothing is zero.
 SOFTENING = 0.2

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_positive, unknown_name
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_positive, unknown_name
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import discretize
-from lordclust.spectral import (
+from lordclust.rounding.labels import discretize
+from lordclust.rounding.spectral import (
     components,
     degrees,
     leading_eigenvectors,

@@ -7,11 +7,11 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.sparse.linalg import LinearOperator, cg
 
-from lordclust._typing import FloatArray
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels
+from lordclust.rounding.labels import kmeans_labels
 
 SPHERES = ("exact", "lstsq")
 #: Plain scalings before Newton's method.

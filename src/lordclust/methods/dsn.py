@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import Graph
-from lordclust._validation import check_choice
+from lordclust._core.typing import Graph
+from lordclust._core.validation import check_choice
 from lordclust.methods._learned import Learned
 from lordclust.methods._prepared import PreparedClusterer
-from lordclust.solver.birkhoff import SOLVERS, nearest_ds
+from lordclust.methods._solvers.birkhoff import SOLVERS, nearest_ds
 
 
 class DSN(PreparedClusterer):

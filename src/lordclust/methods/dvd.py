@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import check_nonnegative, check_positive
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import check_nonnegative, check_positive
 from lordclust.methods._learned import Learned
 from lordclust.methods._prepared import PreparedClusterer
-from lordclust.solver.birkhoff import nearest_ds
-from lordclust.solver.spectral_admm import Rule, fit_spectrum
-from lordclust.spectral import leading_eigenvectors
+from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.methods._solvers.spectral_admm import Rule, fit_spectrum
+from lordclust.rounding.spectral import leading_eigenvectors
 
 
 class DvD(PreparedClusterer):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice, check_count
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._kernel_steps import (
     MARGIN,

@@ -7,11 +7,11 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import logsumexp
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_choice, check_positive, check_proportions
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_choice, check_positive, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels, labels_from
+from lordclust.rounding.labels import kmeans_labels, labels_from
 
 #: Keeps the mass of a component without samples above 0.
 TINY = 1e-15

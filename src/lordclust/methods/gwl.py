@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import (
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import (
     check_choice,
     check_positive,
     check_proportions,
@@ -17,8 +17,8 @@ from lordclust._validation import (
 )
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import labels_from
-from lordclust.spectral import degrees, normalized_affinity
+from lordclust.rounding.labels import labels_from
+from lordclust.rounding.spectral import degrees, normalized_affinity
 
 COSTS = ("adjacency", "heat")
 SOLVERS = ("proximal", "conditional_gradient")

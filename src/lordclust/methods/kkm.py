@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import (
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import (
     check_choice,
     check_count,
     check_n_clusters,

@@ -7,17 +7,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_count, check_tau, is_auto, unknown_name
-from lordclust.evidence import Evidence
-from lordclust.graph import scale_to_unit_sum
-from lordclust.methods import _callbacks as callbacks
-from lordclust.methods._agreement import Posed, compared, other_paths
-from lordclust.methods._omega import DoublyStochasticClusterer, Wish, numbered
-from lordclust.methods._wishes import Links
-from lordclust.result import Agreement, SolverResult
-from lordclust.rounding import membership_from
-from lordclust.selection import (
+from lordclust._core.threads import count_threads
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_count, check_tau, is_auto, unknown_name
+from lordclust.choose.evidence import Evidence
+from lordclust.choose.shares import (
     STEPS,
     Task,
     choose_shares,
@@ -25,12 +19,22 @@ from lordclust.selection import (
     go_to,
     whole,
 )
+from lordclust.graph import scale_to_unit_sum
+from lordclust.methods import _callbacks as callbacks
+from lordclust.methods._agreement import Posed, compared, other_paths
+from lordclust.methods._doubly_stochastic import (
+    DoublyStochasticClusterer,
+    Wish,
+    numbered,
+)
+from lordclust.methods._wishes import Links
+from lordclust.result import Agreement, SolverResult
+from lordclust.rounding.labels import membership_from
 from lordclust.solver import descent, problem
 from lordclust.solver.checkpoint import Checkpoint
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk, walk_lord
 from lordclust.solver.problem import Spectrum
-from lordclust.threads import count_threads
 
 
 def _ends(saves: list[Checkpoint | None]) -> Spectrum | None:

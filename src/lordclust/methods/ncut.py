@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import (
+from lordclust.rounding.labels import (
     discretize,
     kmeans_labels,
     labels_of_all,
     pivoted_qr_labels,
     placed_rows,
 )
-from lordclust.spectral import (
+from lordclust.rounding.spectral import (
     Eigen,
     degrees,
     leading_eigenvectors,

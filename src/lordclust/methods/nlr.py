@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_count, check_positive
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_count, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels, labels_from
+from lordclust.rounding.labels import kmeans_labels, labels_from
 from lordclust.solver.problem import spectrum
 
 #: Restarts with more than this infeasibility do not compete with the others.

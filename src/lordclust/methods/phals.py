@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
+from lordclust.methods._solvers.symnmf import Factor, loss
 from lordclust.methods._symnmf import SymmetricFactorClusterer
-from lordclust.solver.symnmf import Factor, loss
 
 
 class PHALS(SymmetricFactorClusterer):

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_choice, check_count
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.methods._solvers.symnmf import Factor, multiplicative, square_norm
 from lordclust.methods._symnmf import labels_of_rows
 from lordclust.methods.symnmf import check_exponent
 from lordclust.result import Run
-from lordclust.rounding import shares_of_rows
-from lordclust.solver.symnmf import Factor, multiplicative, square_norm
+from lordclust.rounding.labels import shares_of_rows
 
 #: A loss below this part of ||S||_F^2 counts as this: weights stay bounded when
 #: members fit S exactly.

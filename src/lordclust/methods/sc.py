@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from lordclust._validation import check_choice
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import kmeans_labels
-from lordclust.spectral import LAPLACIANS, unit_rows, warn_of_components
+from lordclust.rounding.labels import kmeans_labels
+from lordclust.rounding.spectral import LAPLACIANS, unit_rows, warn_of_components
 
 
 class SC(EmbeddingMixin, RestartClusterer):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lordclust._typing import Graph
+from lordclust._core.typing import Graph
 from lordclust.methods._learned import Learned, LearnedAffinityClusterer
-from lordclust.solver.peng_wei import peng_wei
+from lordclust.methods._solvers.peng_wei import peng_wei
 
 
 class SDP(LearnedAffinityClusterer):

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import check_choice, check_nonnegative, check_positive
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import check_choice, check_nonnegative, check_positive
 from lordclust.methods._learned import Learned
 from lordclust.methods._prepared import PreparedClusterer
-from lordclust.solver.birkhoff import nearest_ds
-from lordclust.spectral import Eigen, leading_eigenvectors
+from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.rounding.spectral import Eigen, leading_eigenvectors
 
 
 class SDS(PreparedClusterer):

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._validation import check_choice
+from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding import labels_of_all, placed_rows, rotate
-from lordclust.spectral import LAPLACIANS, unit_rows, warn_of_components
+from lordclust.rounding.labels import labels_of_all, placed_rows, rotate
+from lordclust.rounding.spectral import LAPLACIANS, unit_rows, warn_of_components
 
 
 class SR(RestartClusterer):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
+from lordclust.methods._solvers.symnmf import EXPONENTS, Factor, multiplicative
 from lordclust.methods._symnmf import SymmetricFactorClusterer
-from lordclust.solver.symnmf import EXPONENTS, Factor, multiplicative
 
 
 class SymNMF(SymmetricFactorClusterer):

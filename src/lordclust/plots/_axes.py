@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lordclust._validation import missing_extra
+from lordclust._core.validation import missing_extra
 from lordclust.plots.palette import QUIET
 
 

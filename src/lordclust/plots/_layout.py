@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import to_array
-from lordclust.spectral import random_walk_eigenvectors
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import to_array
+from lordclust.rounding.spectral import random_walk_eigenvectors
 
 
 def plane(X: Any, n: int) -> tuple[FloatArray, tuple[str, str]]:

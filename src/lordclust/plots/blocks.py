@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_count
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_count
 from lordclust.plots._axes import bare, one_axes
 from lordclust.plots._reading import labels_of, membership_of, path_of
 from lordclust.plots.palette import QUIET

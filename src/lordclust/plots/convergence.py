@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray
-from lordclust._validation import check_choice
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_choice
 from lordclust.plots._axes import one_axes, quiet
 from lordclust.plots._reading import labels_of
 from lordclust.plots.palette import BLUE

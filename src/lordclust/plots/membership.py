@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.plots._axes import bare, one_axes
 from lordclust.plots._layout import given_plane, plane, spectral_plane
 from lordclust.plots._reading import labels_of, membership_of, path_of
 from lordclust.plots.palette import INK, QUIET, cluster_colours, cluster_mark
 from lordclust.result import TauPath
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from
 
 #: Opacity of a sample that could be in any cluster: still to be seen.
 FAINTEST = 0.12

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lordclust._typing import FloatArray
-from lordclust._validation import check_count
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_count
 
 # Okabe and Ito's colours first, then three of other lightness.
 BASE = (

@@ -3,15 +3,15 @@
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import entr
 
-from lordclust._typing import FloatArray
-from lordclust._validation import to_array
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import to_array
 from lordclust.metrics import accuracy
 from lordclust.plots._axes import ink, quiet, stacked_axes
 from lordclust.plots._reading import path_of
 from lordclust.plots.palette import BLUE, ORANGE, QUIET, cluster_colours
 from lordclust.result import TauPath
+from lordclust.rounding.labels import normalized_entropy
 
 
 class PathDisplay:
@@ -85,9 +85,7 @@ class PathDisplay:
         kept = self.path.memberships
         if len(kept) < len(self.path.taus):
             return None
-        k = len(self.path.proportions)
-        nats = [entr(P).sum(axis=1).mean() for P in kept.values()]
-        return np.asarray(np.array(nats) / np.log(max(k, 2)))
+        return np.array([normalized_entropy(P).mean() for P in kept.values()])
 
     @property
     def sizes(self) -> FloatArray:

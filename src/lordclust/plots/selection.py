@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.plots._axes import one_axes, quiet
 from lordclust.plots._reading import labels_of
 from lordclust.plots.palette import BLUE, ORANGE, PALE, QUIET

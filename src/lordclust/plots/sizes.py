@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.plots._axes import ink, one_axes, quiet
 from lordclust.plots._reading import counts_alike, labels_of, membership_of, path_of
 from lordclust.plots.palette import QUIET, cluster_colours

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, IntArray
-from lordclust._validation import check_count
-from lordclust.files.whole import check_target, whole_file
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_count
+from lordclust.files.atomic import check_target, whole_file
 from lordclust.metrics import accuracy
 from lordclust.report.encode import (
     TOP,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 
 #: Characters of a name that are not shown but act on what stands beside it: controls,
 #: and overrides of the direction of writing.

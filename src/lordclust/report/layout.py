@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 
-from lordclust._typing import FloatArray, Graph
-from lordclust.spectral import random_walk_eigenvectors
+from lordclust._core.typing import FloatArray, Graph
+from lordclust.rounding.spectral import random_walk_eigenvectors
 
 
 class Layout(NamedTuple):

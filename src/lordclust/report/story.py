@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import entr
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.result import TauPath
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from, normalized_entropy
 
 #: A kept tau this near to the model's own would be the same frame twice.
 SAME_TAU = 0.004
@@ -177,18 +176,6 @@ def evenly(story: Story, most: int) -> Story:
     return replace(story, frames=frames, start=frames.index(story.first_seen))
 
 
-def uncertainty(P: FloatArray) -> FloatArray:
-    """Return the entropy of each row, from 0 (sure) to 1 (uniform).
-
-    Examples
-    --------
-    >>> uncertainty(np.array([[1.0, 0.0], [0.5, 0.5]]))
-    array([0., 1.])
-    """
-    nats = entr(P).sum(axis=1)
-    return np.asarray(np.clip(nats / np.log(max(P.shape[1], 2)), 0.0, 1.0))
-
-
 def most_doubtful(P: FloatArray, count: int = DOUBTFUL) -> IntArray:
     """Return the samples of largest uncertainty, the most uncertain first.
 
@@ -197,7 +184,7 @@ def most_doubtful(P: FloatArray, count: int = DOUBTFUL) -> IntArray:
     >>> most_doubtful(np.array([[1.0, 0.0], [0.6, 0.4], [0.5, 0.5]]))
     array([2, 1])
     """
-    doubt = uncertainty(P)
+    doubt = normalized_entropy(P)
     first = np.argsort(-doubt, kind="stable")[:count]
     return np.asarray(first[doubt[first] > SOME_DOUBT])
 

@@ -1,13 +1,11 @@
 """Facts, methods and candidates as HTML tables, every cell escaped."""
 
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from lordclust._version import __version__
+from lordclust._core.versions import library_versions
 from lordclust.report.encode import inert_html
 from lordclust.result import Selection
 
@@ -15,7 +13,6 @@ from lordclust.result import Selection
 LONGEST = 300
 #: How many candidates of a choice are listed.
 CANDIDATES = 10
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def show(value: Any) -> str:
@@ -42,19 +39,13 @@ def facts_of(
     model: Any, extra: Mapping[str, Any] | None
 ) -> dict[str, Mapping[str, Any]]:
     """Return what is known of a run, in groups: results, settings, versions."""
-    versions = _versions()
+    versions = library_versions()
     # A caller that names versions too should not have them shown twice.
     others = {name: v for name, v in (extra or {}).items() if name not in versions}
     groups: dict[str, Mapping[str, Any]] = {"Result": others}
     if model is not None:
         groups = {"Result": _results(model) | others, "Settings": _settings(model)}
     return {**groups, "Versions": versions}
-
-
-def _versions() -> dict[str, Any]:
-    """Return the versions of what ran."""
-    versions = {"lordclust": __version__, "python": platform.python_version()}
-    return versions | {name: version(name) for name in PACKAGES}
 
 
 def _results(model: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lordclust import metrics
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.datasets import Dataset, load
 from lordclust.graph import KNNGraph, scale_to_unit_sum, self_tuning_kernel
 from lordclust.solver import problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from lordclust._validation import unknown_name
+from lordclust._core.validation import unknown_name
 from lordclust.reproduction import figures, tables
 from lordclust.reproduction.plan import Plan
 from lordclust.reproduction.results import Results

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from lordclust._validation import unknown_name
+from lordclust._core.validation import unknown_name
 from lordclust.datasets.synthetic import MIXTURES
-from lordclust.files.whole import whole_file
+from lordclust.files.atomic import whole_file
 from lordclust.reproduction import inputs
 from lordclust.reproduction.items import Item, chosen
 from lordclust.reproduction.paper import METHODS, SETS

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import missing_extra, unknown_name
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import missing_extra, unknown_name
 from lordclust.solver.loop import Ascent, Step, Sums
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle

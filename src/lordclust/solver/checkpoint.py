@@ -26,8 +26,8 @@ from lordclust.files.archive import (
     read_document,
     write_archive,
 )
+from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
-from lordclust.files.whole import check_target
 from lordclust.solver import kernels, problem
 from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
 from lordclust.solver.problem import Spectrum

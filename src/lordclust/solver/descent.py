@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.result import SolverResult
 from lordclust.solver import paper, problem
 from lordclust.solver.engine import Callback, Solver

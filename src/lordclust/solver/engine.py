@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from lordclust._typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.solver import kernels
 from lordclust.solver.kernels import Shared
 from lordclust.solver.lanes import LANES

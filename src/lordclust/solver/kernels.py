@@ -20,7 +20,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from lordclust._jit import njit
+from lordclust._core.jit import njit
 from lordclust.solver.lanes import (
     LANES,
     any_positive,

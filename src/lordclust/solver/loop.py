@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.solver.engine import Callback, Progress
 from lordclust.solver.kernels import (
     CALM,

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.result import SolverResult
 
 

@@ -13,8 +13,10 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from lordclust._typing import FloatArray, Graph
-from lordclust._validation import (
+from lordclust._core.memory import check_memory, solver_advice, solver_bytes
+from lordclust._core.threads import count_threads
+from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.validation import (
     check_choice,
     check_known_labels,
     check_n_clusters,
@@ -25,9 +27,8 @@ from lordclust._validation import (
     in_dtype,
     split_proportions,
 )
-from lordclust.memory import check_memory, solver_advice, solver_bytes
 from lordclust.result import TauPath
-from lordclust.rounding import canonical_order, labels_from, membership_from
+from lordclust.rounding.labels import canonical_order, labels_from, membership_from
 from lordclust.solver import problem
 from lordclust.solver.checkpoint import ROUNDING, Checkpoint, Place, fingerprint
 from lordclust.solver.descent import blord_end, settled
@@ -35,7 +36,6 @@ from lordclust.solver.engine import Engine, Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Spectrum
 from lordclust.solver.start import given_start, random_start, spectral_start
-from lordclust.threads import count_threads
 
 #: Steps in tau: the first and smallest, the largest, and by how much they grow.
 SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5

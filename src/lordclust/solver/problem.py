@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
 
 #: Above this many numbers sums over n x k go block by block.
 BLOCK_NUMBERS = 1 << 22
@@ -209,8 +209,12 @@ def lord_step(ends: Spectrum, bound: float, tilt: float = 0.0) -> float:
 
 
 def tau_from_n(S: Graph, n_clusters: int) -> float:
+    """Return the paper's first rule for the samples of S."""
+    return tau_for_samples(S.shape[0])
+
+
+def tau_for_samples(n: int) -> float:
     """Return min(2 n^-0.24, 1), the paper's first rule."""
-    n: int = S.shape[0]
     return float(min(2 * n**-0.24, 1.0))
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray
-from lordclust._validation import check_weights, unknown_name
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_weights, unknown_name
 from lordclust.result import Projection
 from lordclust.solver.omega import Omega
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lordclust._typing import FloatArray, Graph, IntArray
-from lordclust._validation import check_weights
-from lordclust.rounding import kmeans_labels
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_weights
+from lordclust.rounding.labels import kmeans_labels
+from lordclust.rounding.spectral import njw_embedding
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import check_mu
-from lordclust.spectral import njw_embedding
 
 #: Relative squared distance from the saddle that counts as being there, and how much
 #: of a random point leads away from it.

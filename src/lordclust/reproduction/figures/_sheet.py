@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lordclust._validation import missing_extra
+from lordclust._core.validation import missing_extra
 from lordclust.datasets import CATALOG
 
 

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 
 from lordclust import make_method, tau_path
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.reproduction import inputs
 from lordclust.reproduction.store import Cell, Record
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray
+from lordclust._core.typing import FloatArray
 from lordclust.reproduction import inputs
 from lordclust.reproduction.store import Cell, Record
 from lordclust.reproduction.work.grid import TOL

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lordclust._typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.reproduction import inputs
 from lordclust.reproduction.store import Cell, Record
-from lordclust.rounding import labels_from, membership_from
+from lordclust.rounding.labels import labels_from, membership_from
 from lordclust.solver import descent
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.registry import METHODS, make_method
 from lordclust.reproduction import inputs
 from lordclust.reproduction.store import Cell, Record

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from lordclust import make_method
-from lordclust._typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import four_gaussians
 from lordclust.datasets.synthetic import MIXTURES
 from lordclust.reproduction import inputs
 from lordclust.reproduction.store import Cell, Record
 from lordclust.reproduction.work.grid import descend, taus
-from lordclust.rounding import labels_from
+from lordclust.rounding.labels import labels_from
 from lordclust.solver import problem
 from lordclust.solver.omega import Omega
 

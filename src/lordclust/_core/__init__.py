@@ -1,0 +1,1 @@
+"""What every part of lordclust may use: checks, types, threads, compilation."""

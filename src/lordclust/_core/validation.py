@@ -1,0 +1,667 @@
+"""Checks of what users pass: each refusal is one clear sentence.
+
+The bottom layer: every room may use it, and it uses none of them.
+"""
+
+import difflib
+import itertools
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._core.memory import check_dense_memory
+from lordclust._core.typing import FloatArray, Graph, IntArray
+
+#: Asymmetry relative to max|S| that counts as rounding, and is averaged away.
+SYMMETRY_TOL = 1e-8
+#: Largest distance of sum(proportions) from 1 that counts as rounding.
+SUM_TOL = 1e-6
+#: How far squares of similarities stay from the ends of a type's range, for sums.
+SPARE_RANGE = 1e-3
+
+_BLOCK_ROWS = 256
+
+
+def check_similarity(
+    S: Any,
+    *,
+    name: str = "S",
+    nonnegative: bool | str = False,
+    any_unit: bool = False,
+) -> Graph:
+    """Return S as a symmetric floating-point array or canonical CSR array.
+
+    Parameters
+    ----------
+    S : array-like or sparse, shape (n, n)
+        Numbers of any real type; any scipy sparse matrix or array.
+    name : str, default="S"
+        What to call S in messages.
+    nonnegative : bool or str, default=False
+        Refuse negative entries. A string says who needs this, such as
+        ``"SymNMF"``, and goes into the message.
+    any_unit : bool, default=False
+        Take numbers of any size: for work that forms no squares.
+
+    Returns
+    -------
+    S : ndarray or scipy.sparse.csr_array, shape (n, n)
+        float32 stays float32, everything else becomes float64. A dense S is
+        C-contiguous; a sparse one has sorted indices without duplicates, of int32
+        where they fit. The input is never changed, and copied only when needed.
+
+    Notes
+    -----
+    Asymmetry up to 1e-8 max|S| (8 units of rounding in float32) is averaged away.
+
+    Examples
+    --------
+    >>> check_similarity([[0, 1], [1, 0]])
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    S = check_square(S, name)
+    values = S.data if sparse.issparse(S) else S
+    _check_finite(values, name)
+    if not any_unit:
+        check_range(values, name, values.dtype)
+    if nonnegative:
+        _check_nonnegative(values, name, nonnegative)
+    return _to_symmetric(S, name)
+
+
+def check_square(S: Any, name: str = "S") -> Graph:
+    """Return a square matrix as a floating-point array or canonical CSR array.
+
+    Examples
+    --------
+    >>> check_square([[0, 1], [2, 0]])
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    S = S if sparse.issparse(S) else to_array(S, name)
+    _check_square(S.shape, name)
+    return _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a CSR or CSC array whose indices lead compiled code out of bounds.
+
+    Examples
+    --------
+    >>> check_indices(sparse.csr_array(np.eye(2)))
+    """
+    X.check_format(full_check=True)
+    # SciPy skips this where the last end is 0 or less, as if there were no entries;
+    # and its differences of the ends may overflow.
+    if np.any(X.indptr[1:] < X.indptr[:-1]):
+        raise ValueError("indptr must be a non-decreasing sequence")
+
+
+def in_dtype(S: Graph, dtype: Any) -> Graph:
+    """Return a checked similarity in float64 as it is, or in float32 if that holds it.
+
+    Examples
+    --------
+    >>> in_dtype(np.eye(2), "float32").dtype
+    dtype('float32')
+    """
+    if check_dtype(dtype) == np.float64 or S.dtype == np.float32:
+        return S
+    values = S.data if sparse.issparse(S) else S
+    check_range(values, "S", np.float32)
+    return S.astype(np.float32)
+
+
+def check_range(values: Any, name: str, dtype: Any = np.float64) -> None:
+    """Refuse numbers so large or small that their squares leave the type's range.
+
+    Examples
+    --------
+    >>> check_range(np.array([0.0, 1e150]), "X")
+    """
+    if not values.size:
+        return
+    kind = np.dtype(dtype)
+    top = max(float(values.max()), -float(values.min()))
+    low = float(np.finfo(kind).tiny) ** 0.5 / SPARE_RANGE
+    high = float(np.finfo(kind).max) ** 0.5 * SPARE_RANGE
+    if top > high or 0 < top < low:
+        raise ValueError(
+            f"{name} must have a largest entry from {low:.0e} to {high:.0e} in {kind}, "
+            f"got {top:.3g}. Divide {name} by it."
+        )
+
+
+def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:
+    """Return the shares of the clusters: positive, summing to exactly one.
+
+    Parameters
+    ----------
+    proportions : array-like, shape (n_clusters,), or None
+        None stands for equal shares.
+    n_clusters : int
+        Length that proportions must have.
+
+    Returns
+    -------
+    proportions : ndarray of float64, shape (n_clusters,)
+
+    Examples
+    --------
+    >>> check_proportions(None, 4)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    if proportions is None:
+        return np.full(n_clusters, 1.0 / n_clusters)
+    shares = _to_vector(proportions, n_clusters, "proportions", "n_clusters")
+    if shares.min() <= 0:
+        where = int(np.argmin(shares))
+        raise ValueError(
+            f"proportions must be positive, but they contain {shares[where]:g} at "
+            f"position {where}. Lower n_clusters to leave out an empty cluster."
+        )
+    total = shares.sum()
+    if abs(total - 1.0) > SUM_TOL:
+        raise ValueError(
+            f"proportions must sum to 1, got a sum of {total:.6g}. "
+            "Divide them by their sum."
+        )
+    return np.asarray(shares / total)
+
+
+def is_auto(value: Any) -> bool:
+    """Tell whether a parameter says "choose for me"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def split_proportions(proportions: Any) -> tuple[Any, float]:
+    """Return the shares and how firmly they are meant: infinitely, if nothing is said.
+
+    A pair ``(prior, strength)`` is told from two shares by its first part, which is
+    None or an array.
+
+    Examples
+    --------
+    >>> split_proportions([0.3, 0.7])
+    ([0.3, 0.7], inf)
+    >>> split_proportions((None, 10))
+    (None, 10.0)
+    """
+    if not isinstance(proportions, tuple | list) or len(proportions) != 2:
+        return proportions, float("inf")
+    prior, strength = proportions
+    if np.ndim(strength) > 0 or (prior is not None and np.ndim(prior) == 0):
+        return proportions, float("inf")
+    if isinstance(strength, bool) or not isinstance(strength, numbers.Real):
+        raise TypeError(
+            "proportions=(prior, strength) needs a number of 0 or more as strength, "
+            f"got {strength!r}. Try 1, or leave it out for exact proportions."
+        )
+    if not float(strength) >= 0:
+        raise ValueError(
+            "proportions=(prior, strength) needs a number of 0 or more as strength, "
+            f"got {strength}. Try 1, or leave it out for exact proportions."
+        )
+    return prior, float(strength)
+
+
+def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """Return n_clusters as an int from 1 to n_samples.
+
+    Examples
+    --------
+    >>> check_n_clusters(3, n_samples=10)
+    3
+    """
+    if not _is_integer(n_clusters):
+        raise TypeError(
+            f"n_clusters must be an integer from 1 to n_samples={n_samples}, "
+            f"got {n_clusters!r}. Pass a whole number of clusters."
+        )
+    if not 1 <= n_clusters <= n_samples:
+        raise ValueError(
+            f"n_clusters must be an integer from 1 to n_samples={n_samples}, "
+            f"got {n_clusters}. Ask for fewer clusters or give more samples."
+        )
+    return int(n_clusters)
+
+
+def check_k_range(k_range: Any, n_samples: int) -> IntArray:
+    """Return increasing numbers of clusters from 1 to n_samples.
+
+    None stands for 2 to 20, or to n_samples / 2 if that is less.
+
+    Examples
+    --------
+    >>> check_k_range(range(2, 5), n_samples=10)
+    array([2, 3, 4])
+    """
+    if k_range is None:
+        k_range = range(2, min(20, max(2, n_samples // 2)) + 1)
+    ks: list[Any] = list(k_range) if isinstance(k_range, Iterable) else [None]
+    message = (
+        f"k_range must hold increasing integers from 1 to n_samples={n_samples}, got "
+        f"{k_range!r}. Pass for example range(1, {min(20, n_samples) + 1})."
+    )
+    if not all(_is_integer(k) for k in ks):
+        raise TypeError(message)
+    rising = all(a < b for a, b in itertools.pairwise(ks))
+    if not ks or not rising or ks[0] < 1 or ks[-1] > n_samples:
+        raise ValueError(message)
+    return np.array(ks, dtype=np.int64)
+
+
+def check_tau(tau: Any) -> float:
+    """Return tau as a float in [0, 1].
+
+    Examples
+    --------
+    >>> check_tau(1)
+    1.0
+    """
+    if isinstance(tau, bool | np.bool_) or not isinstance(tau, numbers.Real):
+        raise TypeError(
+            f"tau must be a number in [0, 1], got {tau!r}. "
+            "0 is softest, 1 is hardest; try 0.4."
+        )
+    if not 0.0 <= float(tau) <= 1.0:
+        raise ValueError(
+            f"tau must be a number in [0, 1], got {tau}. "
+            "0 is softest, 1 is hardest; try 0.4."
+        )
+    return float(tau)
+
+
+def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return p = w / sum(w), or None for equal weights.
+
+    Parameters
+    ----------
+    sample_weight : array-like, shape (n,), or None
+        Nonnegative weights w.
+    n : int
+        Number of samples.
+
+    Returns
+    -------
+    p : ndarray of float64, shape (n,), or None
+
+    Examples
+    --------
+    >>> check_weights([1, 3], n=2)
+    array([0.25, 0.75])
+    """
+    if sample_weight is None:
+        return None
+    w = _to_vector(sample_weight, n, "sample_weight", "n_samples")
+    if w.min() < 0:
+        raise ValueError(
+            f"sample_weight must be nonnegative, got {w.min():g} at position "
+            f"{int(np.argmin(w))}. Use 0 to leave a sample out."
+        )
+    if w.max() == 0:
+        raise ValueError(
+            "sample_weight must have a positive sum, got only zeros. "
+            "Give at least one sample a positive weight, or pass None."
+        )
+    w = w / w.max()  # the sum of huge weights would overflow
+    return np.asarray(w / w.sum())
+
+
+def check_known_labels(known_labels: Any, n: int, n_clusters: int) -> IntArray | None:
+    """Return the clusters of samples, -1 where unknown, or None if all are unknown.
+
+    Examples
+    --------
+    >>> check_known_labels([-1, 0, 1], n=3, n_clusters=2)
+    array([-1,  0,  1])
+    """
+    if known_labels is None:
+        return None
+    labels = to_array(known_labels, "known_labels")
+    if labels.shape != (n,):
+        raise ValueError(
+            f"known_labels must hold n_samples={n} numbers, got shape {labels.shape}. "
+            "Pass one for each sample, -1 where it is unknown."
+        )
+    if labels.dtype.kind not in "iu":
+        raise TypeError(
+            f"known_labels must hold whole numbers, got {labels.dtype}. Use -1 for "
+            "unknown, and number the clusters from 0."
+        )
+    labels = labels.astype(np.int64)
+    bad = (labels < -1) | (labels >= n_clusters)
+    if bad.any():
+        where = int(bad.argmax())
+        raise ValueError(
+            f"known_labels must be from 0 to n_clusters-1={n_clusters - 1}, or -1 for "
+            f"unknown, got {labels[where]} at position {where}. Number the clusters "
+            "from 0."
+        )
+    return labels if (labels >= 0).any() else None
+
+
+def check_room(known: IntArray | None, shares: FloatArray, p: FloatArray) -> None:
+    """Refuse known labels that fill a cluster beyond its proportion.
+
+    Examples
+    --------
+    >>> check_room(np.array([0, -1]), np.array([0.5, 0.5]), np.array([0.5, 0.5]))
+    """
+    if known is None:
+        return
+    has = known >= 0
+    taken = np.bincount(known[has], p[has], minlength=len(shares))
+    worst = int((taken - shares).argmax())
+    if taken[worst] > shares[worst] + 1e-12:
+        raise ValueError(
+            f"known_labels put a share of {taken[worst]:.4g} of the samples into "
+            f"cluster {worst}, which has the proportion {shares[worst]:.4g}. Pass "
+            "proportions with room for them, or soft ones such as "
+            "proportions=(None, 1)."
+        )
+
+
+def check_pairs(pairs: Any, n: int, name: str) -> IntArray:
+    """Return pairs of different samples as an array of shape (m, 2).
+
+    Examples
+    --------
+    >>> check_pairs([[0, 2]], n=3, name="must_link")
+    array([[0, 2]])
+    """
+    if pairs is None or (np.ndim(pairs) > 0 and len(pairs) == 0):
+        return np.empty((0, 2), dtype=np.int64)
+    found = to_array(pairs, name)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must hold pairs of sample numbers, shape (m, 2), got "
+            f"{found.dtype} of shape {found.shape}. Pass for example [[0, 5], [3, 7]]."
+        )
+    bad = (
+        (found < 0).any(axis=1)
+        | (found >= n).any(axis=1)
+        | (found[:, 0] == found[:, 1])
+    )
+    if bad.any():
+        i, j = found[bad.argmax()]
+        raise ValueError(
+            f"{name} must hold pairs of two different samples from 0 to {n - 1}, got "
+            f"({i}, {j}). Count the samples from 0."
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
+def check_count(value: Any, name: str) -> int:
+    """Return value as a positive int.
+
+    Examples
+    --------
+    >>> check_count(7, "scale_neighbor")
+    7
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise ValueError(
+            f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
+        )
+    return int(value)
+
+
+def check_dense_size(n: int, max_dense: Any, who: str) -> None:
+    """Refuse n samples for a method that holds n x n matrices, if n > max_dense.
+
+    Examples
+    --------
+    >>> check_dense_size(100, 5000, "SDP")
+    """
+    if n > check_count(max_dense, "max_dense"):
+        raise ValueError(
+            f"{who} holds n x n matrices ({8e-9 * n * n:.1f} GB each for {n} samples) "
+            f"and takes at most max_dense={max_dense} samples, got {n}. Raise "
+            "max_dense if they fit in memory, cluster a part of the samples, or use "
+            "a method for large graphs such as BLoRD."
+        )
+    check_dense_memory(n, who)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
+    if not 0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+    return float(value)
+
+
+def check_nonnegative(value: Any, name: str) -> float:
+    """Return a finite number of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number of 0 or more, got {value!r}.")
+    if not 0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite number of 0 or more, got {value!r}.")
+    return float(value)
+
+
+def check_dtype(dtype: Any) -> Any:
+    """Return float32 or float64 as a NumPy type.
+
+    Examples
+    --------
+    >>> check_dtype("float32")
+    dtype('float32')
+    """
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if dtype is None or found not in (np.float32, np.float64):
+        raise ValueError(
+            f'dtype must be "float64" or "float32", got {dtype!r}. Pass "float32" to '
+            "halve the memory."
+        )
+    return found
+
+
+def check_choice(value: Any, known: Iterable[str], name: str) -> str:
+    """Return one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(name, value, known)
+    return value
+
+
+def refuse_both(other: Any, name: str, given: str) -> None:
+    """Refuse a value that another one, already given, settles.
+
+    Examples
+    --------
+    >>> refuse_both(None, "proportions", "cluster_sizes")
+    """
+    if other is not None:
+        raise ValueError(
+            f"{name} and {given} were both given, but one settles the other. "
+            "Pass only one of them."
+        )
+
+
+def missing_extra(package: str, extra: str) -> ImportError:
+    """Return the error that says how to install an optional package.
+
+    Examples
+    --------
+    >>> print(missing_extra("matplotlib", "plot"))
+    matplotlib is not installed. Run: pip install "lordclust[plot]"
+    """
+    return ImportError(
+        f'{package} is not installed. Run: pip install "lordclust[{extra}]"'
+    )
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
+    """Return the error for a name that is not in a table of choices.
+
+    Examples
+    --------
+    >>> print(unknown_name("affinity", "kn", ["knn", "precomputed"]))
+    Unknown affinity 'kn'. Did you mean 'knn'? Known: knn, precomputed.
+    """
+    known = list(known)
+    close = difflib.get_close_matches(str(name).lower(), known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def _is_integer(value: Any) -> bool:
+    """Tell whether value is a whole number type; True and False are not."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def to_array(values: Any, name: str) -> Any:
+    """Return values as an ndarray, whatever its type.
+
+    Examples
+    --------
+    >>> to_array((1, 2), "sizes")
+    array([1, 2])
+    """
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be an array of numbers, got rows of different lengths. "
+            "Give every row the same length."
+        ) from None
+
+
+def _to_vector(values: Any, length: int, name: str, owner: str) -> FloatArray:
+    """Return values as finite float64 of shape (length,)."""
+    v = to_array(values, name)
+    if v.shape != (length,):
+        raise ValueError(
+            f"{name} must hold {owner}={length} numbers, got shape {v.shape}. "
+            "Pass one number for each."
+        )
+    v = np.asarray(_to_float(v, name), dtype=np.float64)
+    _check_finite(v, name)
+    return np.asarray(v)
+
+
+def _to_float(values: Any, name: str) -> Any:
+    """Return an array or sparse array of numbers in float32 or float64."""
+    kind = values.dtype.kind
+    if kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} must be real, got {values.dtype}. "
+            "Pass its real part or its absolute value."
+        )
+    if kind == "O":
+        return _object_to_float(values, name)
+    if kind not in "biuf":
+        raise _not_numbers(name, values.dtype)
+    small = values.dtype in (np.float32, np.float16)
+    return values.astype(np.float32 if small else np.float64, copy=False)
+
+
+def _object_to_float(values: Any, name: str) -> Any:
+    """Return float64 numbers from an object array; strings are no numbers."""
+    items = values.data if sparse.issparse(values) else values
+    text = next((v for v in np.ravel(items) if isinstance(v, str | bytes)), None)
+    if text is not None:
+        raise _not_numbers(name, f"the text {text!r}")
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _not_numbers(name, "other objects") from None
+
+
+def _not_numbers(name: str, got: object) -> ValueError:
+    """Return the error for entries that are not numbers."""
+    return ValueError(
+        f"{name} must hold real numbers, got {got}. Convert it with "
+        f"numpy.asarray({name}, dtype=float)."
+    )
+
+
+def _check_square(shape: tuple[int, ...], name: str) -> None:
+    """Refuse what is not a square matrix with at least one row."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"{name} must be a square matrix, got shape {shape}. Pass similarities "
+            'of all samples with all, or pass X with affinity="knn".'
+        )
+    if shape[0] == 0:
+        raise ValueError(f"{name} must not be empty, got shape {shape}. Pass samples.")
+
+
+def _check_finite(values: FloatArray, name: str) -> None:
+    """Refuse NaN and infinite numbers."""
+    bad = values.size - int(np.count_nonzero(np.isfinite(values)))
+    if bad:
+        raise ValueError(
+            f"{name} must be finite, but it contains NaN or infinity in {bad} of "
+            f"{values.size} entries. Replace or remove them."
+        )
+
+
+def _check_nonnegative(values: FloatArray, name: str, who: bool | str) -> None:
+    """Refuse negative entries, naming who needs that."""
+    if values.size and values.min() < 0:
+        reason = f" for {who}" if isinstance(who, str) else ""
+        raise ValueError(
+            f"{name} must be nonnegative{reason}, got a smallest entry of "
+            f"{values.min():.2g}. Shift or clip it, or use another affinity."
+        )
+
+
+def _to_dense(S: Any, name: str) -> FloatArray:
+    """Return a C-contiguous float array."""
+    return np.ascontiguousarray(_to_float(S, name))
+
+
+def _to_csr(S: Any, name: str) -> Any:
+    """Return a canonical CSR array that leaves the memory of S as it was."""
+    csr = sparse.csr_array(_to_float(S, name))
+    check_indices(csr)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    fits = max(csr.nnz, csr.shape[0]) <= np.iinfo(np.int32).max
+    index = np.int32 if fits else np.int64
+    csr.indices = csr.indices.astype(index, copy=False)
+    csr.indptr = csr.indptr.astype(index, copy=False)
+    return csr
+
+
+def _to_symmetric(S: Any, name: str) -> Any:
+    """Return S, or (S + S') / 2 where rounding made it asymmetric."""
+    gap, scale = _asymmetry(S)
+    rounding = 8.0 * float(np.finfo(S.dtype).eps)
+    if gap > max(SYMMETRY_TOL, rounding) * scale:
+        raise ValueError(
+            f"{name} must be symmetric: max|{name} - {name}.T| = {gap:.1e}. Use "
+            f'({name} + {name}.T) / 2, or pass X with affinity="knn".'
+        )
+    if gap == 0.0:
+        return S
+    half = S.dtype.type(0.5)
+    if sparse.issparse(S):
+        return _to_csr(half * S + half * S.T, name)
+    return half * S + half * S.T
+
+
+def _asymmetry(S: Any) -> tuple[float, float]:
+    """Return max|S - S'| and max|S|."""
+    with np.errstate(over="ignore"):
+        if sparse.issparse(S):
+            scale = float(np.abs(S.data).max(initial=0.0))
+            return float(np.abs((S - S.T).data).max(initial=0.0)), scale
+        gap = scale = 0.0
+        for start in range(0, len(S), _BLOCK_ROWS):  # no second n x n array
+            rows = slice(start, start + _BLOCK_ROWS)
+            gap = max(gap, float(np.abs(S[rows] - S[:, rows].T).max()))
+            scale = max(scale, float(np.abs(S[rows]).max()))
+    return gap, scale

@@ -1,0 +1,1 @@
+"""Choosing shares, tau and the number of clusters without labels."""

@@ -1,0 +1,400 @@
+"""Projection onto the symmetric doubly stochastic matrices.
+
+    min ||Z - S||_F^2   over   Z = Z',  Z >= 0,  Z1 = 1   (and tr Z = trace)
+
+The solution is Z = max(S + u1' + 1u' + tI, 0) with a multiplier u_i for each row and
+one, t, for the trace. They minimise a convex function, the dual, whose gradient is
+Z1 - 1 (and half of tr Z - trace).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lordclust._core.typing import FloatArray
+from lordclust._core.validation import check_choice, check_similarity
+
+#: Bytes of S that are worked on at a time, so that they stay in the cache.
+BLOCK_BYTES = 1 << 20
+#: Newton's method starts where |S| is at most 1, and goes on in steps of this factor.
+GROWTH = 10.0
+#: Newton steps after which a given start was too far off to be of use.
+FAR_START = 50
+#: Repetitions that make up for the digits lost against a large S.
+POLISHES = 5
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class DoublyStochastic:
+    """A projection with its certificate.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, n)
+        Exactly symmetric and nonnegative.
+    u : ndarray of shape (n,), or (n + 1,) with a trace
+        Multipliers of the rows, then of the trace: the start for a near-by S.
+        Zeros from von Neumann's method, which has none.
+    error : float
+        Largest error of a row sum of ``Z``, or the relative error of its trace.
+    n_iter : int
+        Newton steps, or sweeps.
+    converged : bool
+        Whether the error reached the tolerance.
+    """
+
+    Z: FloatArray = field(repr=False)
+    u: FloatArray = field(repr=False)
+    error: float
+    n_iter: int
+    converged: bool
+
+
+def project_ds(
+    S: Any,
+    *,
+    trace: float | None = None,
+    solver: str = "newton",
+    u0: Any = None,
+    tol: float = 1e-10,
+    max_iter: int = 2000,
+) -> DoublyStochastic:
+    """Project S onto the symmetric doubly stochastic matrices.
+
+    Parameters
+    ----------
+    S : array-like of shape (n, n)
+        Symmetric; entries may be negative.
+    trace : float, optional
+        The trace that Z must have, above 0 and at most n.
+    solver : {"newton", "dykstra", "von_neumann"}, default="newton"
+        "newton": semismooth Newton steps on the multipliers. "dykstra": the same
+        projection by many cheap sweeps. "von_neumann": alternating projections
+        [1]_, which end at a doubly stochastic matrix, but not at the nearest one.
+    u0 : array-like of shape (n,), or (n + 1,) with a trace, optional
+        Multipliers to start from.
+    tol : float, default=1e-10
+        Error of the row sums (and relative error of the trace) to stop at.
+    max_iter : int, default=2000
+        Limit of Newton steps or sweeps.
+
+    Returns
+    -------
+    result : DoublyStochastic
+
+    References
+    ----------
+    .. [1] Zass, Shashua, "Doubly Stochastic Normalization for Spectral Clustering",
+       NIPS 2006.
+
+    Examples
+    --------
+    >>> project_ds([[0.0, 1.0], [1.0, 2.0]]).Z
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    check_choice(solver, SOLVERS, "solver")
+    S = np.asarray(check_similarity(S, any_unit=True), dtype=np.float64)
+    n = len(S)
+    if trace is not None and not 0 < trace <= n:
+        raise ValueError(f"trace must be above 0 and at most n={n}, got {trace}.")
+    size = n if trace is None else n + 1
+    if u0 is not None and np.shape(u0) != (size,):
+        raise ValueError(f"u0 must hold {size} multipliers, got {np.shape(u0)}.")
+    return nearest_ds(S, trace=trace, solver=solver, u0=u0, tol=tol, max_iter=max_iter)
+
+
+def nearest_ds(
+    S: FloatArray,
+    *,
+    trace: float | None = None,
+    solver: str = "newton",
+    u0: Any = None,
+    tol: float = 1e-10,
+    max_iter: int = 2000,
+) -> DoublyStochastic:
+    """Do as :func:`project_ds` does, for a float64 S known to be exactly symmetric."""
+    n = len(S)
+    if n == 1 or trace == n:
+        u = np.zeros(n if trace is None else n + 1)
+        return DoublyStochastic(np.eye(n), u, 0.0, 0, True)
+    x = None if u0 is None else np.array(u0, dtype=np.float64)
+    return SOLVERS[solver](S, trace, x, tol, max_iter)
+
+
+# -- the dual function ------------------------------------------------------------
+
+
+class Dual(NamedTuple):
+    """The dual function at some multipliers."""
+
+    value: float
+    #: The sum of what was added to get the value: rounding is relative to it.
+    size: float
+    gradient: FloatArray
+    error: float
+
+
+def _blocks(n: int) -> list[slice]:
+    """Return slices of rows that fit in the cache."""
+    step = min(n, max(1, BLOCK_BYTES // (8 * n)))
+    return [slice(a, min(a + step, n)) for a in range(0, n, step)]
+
+
+def _rows(
+    S: FloatArray, x: FloatArray, rows: slice, buffer: FloatArray, floor: float = 0.0
+) -> FloatArray:
+    """Return these rows of max(S + u1' + 1u' + tI, floor); x holds u, or u and t."""
+    n = len(S)
+    T = buffer[: rows.stop - rows.start]
+    # u_i + u_j comes first: it is the same for (i, j) and (j, i), so Z is symmetric.
+    np.add(x[rows, None], x[:n], out=T)
+    T += S[rows]
+    if len(x) > n:
+        T[np.arange(len(T)), np.arange(rows.start, rows.stop)] += x[n]
+    return np.asarray(np.maximum(T, floor, out=T))
+
+
+def _each_block(S: FloatArray, x: FloatArray, floor: float = 0.0) -> Any:
+    """Yield slices of rows, and these rows of Z in a buffer that is used again."""
+    blocks = _blocks(len(S))
+    buffer = np.empty((blocks[0].stop, len(S)))
+    for rows in blocks:
+        yield rows, _rows(S, x, rows, buffer, floor)
+
+
+def _primal(S: FloatArray, x: FloatArray, floor: float = 0.0) -> FloatArray:
+    """Return Z = max(S + u1' + 1u' + tI, floor)."""
+    Z = np.empty(S.shape)
+    for rows, T in _each_block(S, x, floor):
+        Z[rows] = T
+    return Z
+
+
+def _dual(S: FloatArray, x: FloatArray, trace: float | None) -> Dual:
+    """Return ||Z||_F^2 / 4 - 1'u - trace t / 2 with its gradient; Z is not kept."""
+    n = len(S)
+    g = np.empty(len(x))
+    square = diagonal = 0.0
+    for rows, T in _each_block(S, x):
+        g[rows] = T.sum(axis=1) - 1
+        square += float(np.vdot(T, T)) / 4
+        diagonal += float(np.trace(T, offset=rows.start))
+    linear, error = float(x[:n].sum()), float(np.abs(g[:n]).max())
+    if trace is not None:
+        g[n] = (diagonal - trace) / 2
+        linear += trace * x[n] / 2
+        error = max(error, abs(diagonal / trace - 1))
+    return Dual(square - linear, square + abs(linear), g, error)
+
+
+def _affine_step(g: FloatArray, n: int) -> FloatArray:
+    """Return the multipliers that lead to row sums 1 (and the trace) without signs.
+
+    Rows: n u + (1'u) 1 + t 1 = -g; trace: 2 1'u + n t = -2 g_t.
+    """
+    mean = float(g[:n].mean())
+    t = (mean - 2 * float(g[n])) / (n - 1) if len(g) > n else 0.0
+    total = -(mean + t) / 2
+    u = -(g[:n] + total + t) / n
+    return u if len(g) == n else np.append(u, t)
+
+
+def _first_step(S: FloatArray, trace: float | None) -> FloatArray:
+    """Return the multipliers that would do if no entry became negative."""
+    g = S.sum(axis=1) - 1
+    if trace is not None:
+        g = np.append(g, (np.trace(S) - trace) / 2)
+    return _affine_step(g, len(S))
+
+
+# -- Newton's method --------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """Multipliers that Newton steps ended at, the dual there, and their number."""
+
+    x: FloatArray
+    dual: Dual
+    n_iter: int
+
+
+def _newton(
+    S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
+) -> DoublyStochastic:
+    """Project by Newton's method, and make up for lost digits."""
+    top = float(np.abs(S).max())
+    # Row sums of a large S cannot be known better than this.
+    reachable = max(tol, 8 * EPS * top)
+    n_iter = 0
+    if x is not None:
+        end = _newton_steps(S, trace, x, reachable, min(FAR_START, max_iter))
+        n_iter = end.n_iter
+    if x is None or n_iter == FAR_START:
+        end = _grow(S, trace, top, reachable, max_iter)
+        n_iter += end.n_iter
+    u = end.x
+    for _ in range(POLISHES):
+        if end.dual.error <= tol or end.dual.error > 1000 * reachable:
+            break
+        # The same projection, of a matrix of natural size: what is below -1 stays
+        # zero under small multipliers.
+        S = _primal(S, end.x, floor=-1.0)
+        end = _newton_steps(S, trace, np.zeros(len(u)), tol, max_iter)
+        u, n_iter = u + end.x, n_iter + end.n_iter
+    error = end.dual.error
+    return DoublyStochastic(_primal(S, end.x), u, error, n_iter, error <= tol)
+
+
+def _grow(
+    S: FloatArray, trace: float | None, top: float, tol: float, max_iter: int
+) -> Point:
+    """Project c S for c up to 1, each from the multipliers of the one before.
+
+    For a large S the multipliers are large and Z has few nonzeros: Newton's method
+    would wander long if it started there.
+    """
+    c, n_iter = (1.0 if top <= 1 else 1 / top), 0
+    x = _first_step(S if c == 1 else c * S, trace)
+    while c < 1:
+        end = _newton_steps(c * S, trace, x, 1e-3, max_iter)
+        grown = min(1.0, GROWTH * c)
+        x, c = end.x * (grown / c), grown
+        n_iter += end.n_iter
+    end = _newton_steps(S, trace, x, tol, max_iter)
+    return end._replace(n_iter=n_iter + end.n_iter)
+
+
+def _newton_steps(
+    S: FloatArray, trace: float | None, x: FloatArray, tol: float, max_iter: int
+) -> Point:
+    """Take damped Newton steps."""
+    now, n_iter = _dual(S, x, trace), 0
+    while now.error > tol and n_iter < max_iter:
+        step = _line_search(S, trace, x, _direction(S, x, now), now)
+        if step is None:  # rounding hides any further progress
+            break
+        x, now = step
+        n_iter += 1
+    return Point(x, now, n_iter)
+
+
+def _line_search(
+    S: FloatArray, trace: float | None, x: FloatArray, d: FloatArray, now: Dual
+) -> tuple[FloatArray, Dual] | None:
+    """Return the first of x + d, x + d/2, ... that lowers the dual enough.
+
+    Near the solution rounding hides whether it does: the gradient decides then.
+    """
+    slope, unseen = float(now.gradient @ d), 64 * EPS * now.size
+    t = 1.0
+    while t > 1e-10:
+        new = _dual(S, x + t * d, trace)
+        gain = now.value - new.value
+        if gain >= -1e-4 * t * slope > 0 or (gain >= -unseen and new.error < now.error):
+            return x + t * d, new
+        t /= 2
+    return None
+
+
+def _direction(S: FloatArray, x: FloatArray, now: Dual) -> FloatArray:
+    """Return the solution d of (H + lam I) d = -gradient, by conjugate gradients.
+
+    H = diag(M1) + M with M = [Z > 0] is the signless Laplacian of M. It is singular
+    for each bipartite component of M: hence lam. The nearer the solution is, the
+    more digits d gets.
+    """
+    lam = 1e-8 + 1e-3 * min(1.0, now.error)
+    product, diagonal = _hessian(_support(S, x), len(x), lam)
+    r = -now.gradient
+    goal = float(np.linalg.norm(r)) * max(1e-6, min(1e-2, now.error))
+    d, z = np.zeros_like(r), r / diagonal
+    p, rz = z, float(r @ z)
+    for _ in range(2 * len(r) + 20):
+        Hp = product(p)
+        curvature = float(p @ Hp)
+        if not curvature > 0:  # a direction of a bipartite part, lost in rounding
+            return d if d.any() else z
+        d += rz / curvature * p
+        r -= rz / curvature * Hp
+        if float(np.linalg.norm(r)) <= goal:
+            break
+        z = r / diagonal
+        rz, before = float(r @ z), rz
+        p = z + (rz / before) * p
+    return d
+
+
+def _support(S: FloatArray, x: FloatArray) -> FloatArray:
+    """Return M = [Z > 0], of zeros and ones.
+
+    In single precision: half the memory and time, and a Newton direction needs no
+    more digits. It is seldom sparse.
+    """
+    M = np.empty(S.shape, dtype=np.float32)
+    for rows, T in _each_block(S, x):
+        np.greater(T, 0, out=M[rows], casting="unsafe")
+    return M
+
+
+def _hessian(
+    M: FloatArray, size: int, lam: float
+) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
+    """Return the function p -> (H + lam I) p, and the diagonal of H + lam I."""
+    n, m = len(M), M.diagonal().astype(np.float64)
+    counts = M.sum(axis=1, dtype=np.float64)
+
+    def product(p: FloatArray) -> FloatArray:
+        y = lam * p
+        y[:n] += counts * p[:n] + M @ p[:n].astype(np.float32)
+        if size > n:  # the row and the column of the trace
+            y[:n] += m * p[n]
+            y[n] += m @ p[:n] + m.sum() / 2 * p[n]
+        return np.asarray(y)
+
+    return product, np.append(counts + m, m.sum() / 2)[:size] + lam
+
+
+# -- sweeps -----------------------------------------------------------------------
+
+
+def _dykstra(
+    S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
+) -> DoublyStochastic:
+    """Project by Dykstra's method.
+
+    Its corrections need no memory: only the signs have one, and a sweep adds to
+    S + u1' + 1u' + tI what leads max(., 0) back to the right sums. It is gradient
+    descent on the dual.
+    """
+    x = _first_step(S, trace) if x is None else x
+    n_iter, now = 0, _dual(S, x, trace)
+    while now.error > tol and n_iter < max_iter:
+        x = x + _affine_step(now.gradient, len(S))
+        n_iter, now = n_iter + 1, _dual(S, x, trace)
+    return DoublyStochastic(_primal(S, x), x, now.error, n_iter, now.error <= tol)
+
+
+def _von_neumann(
+    S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
+) -> DoublyStochastic:
+    """Alternate the right sums and the signs; there is nothing to start from."""
+    zero = np.zeros(len(S) if trace is None else len(S) + 1)
+    Z = _primal(S, _first_step(S, trace))
+    n_iter, now = 1, _dual(Z, zero, trace)
+    while now.error > tol and n_iter < max_iter:
+        # In place: a block of rows is read before it is written.
+        for rows, T in _each_block(Z, _affine_step(now.gradient, len(Z))):
+            Z[rows] = T
+        n_iter, now = n_iter + 1, _dual(Z, zero, trace)
+    return DoublyStochastic(Z, zero, now.error, n_iter, now.error <= tol)
+
+
+SOLVERS: dict[str, Callable[..., DoublyStochastic]] = {
+    "newton": _newton,
+    "dykstra": _dykstra,
+    "von_neumann": _von_neumann,
+}

@@ -1,0 +1,1 @@
+"""From V, embeddings or costs to labels."""

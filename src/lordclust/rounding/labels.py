@@ -1,0 +1,431 @@
+"""V or an embedding -> labels and probabilities."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr, svd
+from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
+
+from lordclust._core.fork import openmp
+from lordclust._core.typing import BoolArray, FloatArray, IntArray
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
+    """Return P = n V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i)."""
+    mu = mu.astype(V.dtype) if V.dtype == np.float32 else mu
+    P = np.empty(V.shape, np.result_type(V, mu))
+    step = max(1, (1 << 16) // V.shape[1])  # rows that stay in the cache
+    for start in range(0, len(V), step):
+        rows = slice(start, start + step)
+        np.multiply(V[rows], mu, out=P[rows])
+        P[rows] /= P[rows].sum(axis=1, keepdims=True)
+    return P
+
+
+def labels_from(P: Any) -> IntArray:
+    """Return the most probable cluster of each row."""
+    return np.asarray(P.argmax(axis=1), dtype=np.int64).ravel()
+
+
+def top_entries(P: Any, count: int) -> Any:
+    """Return the largest entries of each row as a CSR array, rows summing to 1.
+
+    Zeros are not stored. The first of the largest is always kept, so that the most
+    probable cluster stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_entries(np.array([[0.6, 0.1, 0.2, 0.1]]), 2).toarray()
+    array([[0.75, 0.  , 0.25, 0.  ]])
+    """
+    if sparse.issparse(P):
+        return _top_of_sparse(P, count)
+    n, k = P.shape
+    count = min(count, k)
+    values, columns = np.empty((n, count), P.dtype), np.empty((n, count), np.int32)
+    for rows in _row_blocks(n, k):
+        top = np.argpartition(P[rows], k - count, axis=1)[:, k - count :]
+        first = P[rows].argmax(axis=1)
+        lost = ~(top == first[:, None]).any(axis=1)
+        top[lost, 0] = first[lost]
+        columns[rows] = np.sort(top, axis=1)
+        values[rows] = np.take_along_axis(P[rows], columns[rows].astype(np.int64), 1)
+    values /= values.sum(axis=1, keepdims=True)
+    indptr = np.arange(0, n * count + 1, count)
+    cut = sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n, k))
+    cut.eliminate_zeros()
+    return cut
+
+
+def _top_of_sparse(P: Any, count: int) -> Any:
+    """Return the largest entries of each row of a CSR array, rows summing to 1."""
+    n = P.shape[0]
+    row = np.repeat(np.arange(n), np.diff(P.indptr))
+    order = np.lexsort((P.indices, -P.data, row))
+    rank = np.arange(len(order)) - P.indptr[row]
+    kept = order[(rank < count) & (P.data[order] > 0)]
+    row, columns, values = row[kept], P.indices[kept], P.data[kept]
+    total = np.bincount(row, values, minlength=n)
+    parts = values / total[row], (row, columns)
+    cut = sparse.csr_array(parts, shape=P.shape)
+    cut.sort_indices()
+    return cut
+
+
+def row_entropy(P: FloatArray) -> FloatArray:
+    """Return the entropy of each row in nats."""
+    nats = np.empty(len(P))
+    for rows in _row_blocks(*P.shape):
+        nats[rows] = entr(P[rows]).sum(axis=1)
+    return nats
+
+
+def normalized_entropy(P: FloatArray) -> FloatArray:
+    """Return the entropy of each row in units of log k: 0 (certain) to 1 (uniform).
+
+    Examples
+    --------
+    >>> normalized_entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    array([0., 1.])
+    """
+    return in_units_of_log_k(row_entropy(P), P.shape[1])
+
+
+def in_units_of_log_k(nats: FloatArray, k: int) -> FloatArray:
+    """Return entropies over k clusters as parts of the largest one, log k."""
+    return np.asarray(np.clip(nats / np.log(max(k, 2)), 0.0, 1.0))
+
+
+def reordered(
+    A: FloatArray, order: IntArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """Give the columns of A another order, and its rows weights, in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reordered(np.array([[1.0, 2.0]]), np.array([1, 0]), np.array([3.0]))
+    array([[6., 3.]])
+    """
+    for rows in _row_blocks(*A.shape):
+        block = A[rows] if weight is None else weight[rows, None] * A[rows]
+        A[rows] = block[:, order]
+    return A
+
+
+def _row_blocks(n: int, k: int) -> list[slice]:
+    """Return slices of rows that hold about a million numbers each."""
+    step = max(1, (1 << 20) // max(k, 1))
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def canonical_order(
+    labels: IntArray, proportions: FloatArray, movable: IntArray | None = None
+) -> IntArray:
+    """Return the clusters in an order that does not depend on the run.
+
+    Clusters of equal proportion are interchangeable: the largest comes first, then
+    the one whose first sample comes first. Clusters of different proportions, and
+    those that are not ``movable``, keep the places the user gave them.
+    """
+    k = len(proportions)
+    sizes = np.bincount(labels, minlength=k)
+    firsts = np.full(k, len(labels))
+    found, where = np.unique(labels, return_index=True)
+    firsts[found] = where
+    return order_by_size(sizes, firsts, proportions, movable)
+
+
+def order_by_size(
+    sizes: IntArray,
+    firsts: IntArray,
+    proportions: FloatArray,
+    movable: IntArray | None = None,
+) -> IntArray:
+    """Do as :func:`canonical_order`, from sizes and first samples."""
+    order = np.arange(len(proportions))
+    movable = order.copy() if movable is None else movable
+    for share in np.unique(proportions[movable]):
+        places = movable[proportions[movable] == share]
+        order[places] = sorted(places, key=lambda j: (-sizes[j], firsts[j]))
+    return order
+
+
+class KMeansLabels(NamedTuple):
+    """A k-means partition of an embedding."""
+
+    labels: IntArray
+    inertia: float
+    n_iter: int
+
+
+def kmeans_labels(
+    U: FloatArray, k: int, rng: np.random.Generator, *, n_init: int = 1
+) -> KMeansLabels:
+    """Return the clusters of the rows of an embedding by scikit-learn's k-means.
+
+    A row of zeros has no place in an embedding (its vertex has no edges, say): it is
+    left out, and joins the largest cluster.
+    """
+    placed = placed_rows(U, k)
+    X = np.ascontiguousarray(U if placed.all() else U[placed])
+    runs = [_kmeans(X, spread_seeds(X, k, rng)) for _ in range(n_init)]
+    best = min(runs, key=lambda run: run.inertia)
+    return best._replace(labels=labels_of_all(best.labels, placed))
+
+
+def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Return k rows of X to start k-means from, by greedy k-means++.
+
+    Each seed is drawn with a chance in proportion to its squared distance from the
+    seeds before; of 2 + log k such draws the one that helps most is taken. This is
+    scikit-learn's rule with less work around it: for many clusters, the draws take
+    longer than k-means itself.
+    """
+    n, tries = len(X), 2 + int(np.log(k))
+    lengths = np.einsum("ij,ij->i", X, X)
+    seeds = [int(rng.integers(n))]
+    left = _squared_distances(X, lengths, np.array(seeds))[:, 0]
+    while len(seeds) < k:
+        chance = np.cumsum(left)
+        draws = np.searchsorted(chance, rng.random(tries) * chance[-1], side="right")
+        draws = np.minimum(draws, n - 1)
+        after = np.minimum(left[:, None], _squared_distances(X, lengths, draws))
+        taken = int(after.sum(axis=0).argmin())
+        left = after[:, taken]
+        seeds.append(int(draws[taken]))
+    return X[seeds]
+
+
+def placed_rows(U: FloatArray, k: int) -> BoolArray:
+    """Tell which rows are not all zero; all of them if those are fewer than k."""
+    placed = np.asarray(U.any(axis=1))
+    return placed if placed.sum() >= k else np.ones(len(U), dtype=bool)
+
+
+def labels_of_all(labels: IntArray, placed: BoolArray) -> IntArray:
+    """Return labels of the placed samples, with the others in the largest cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels_of_all(np.array([0, 1, 1]), np.array([True, False, True, True]))
+    array([0, 1, 1, 1])
+    """
+    every = np.full(len(placed), np.bincount(labels).argmax())
+    every[placed] = labels
+    return every
+
+
+def fill_empty(labels: IntArray, fit: FloatArray, k: int) -> IntArray:
+    """Return the labels with a sample in each cluster.
+
+    Each empty cluster takes the sample of the largest cluster that fits it worst.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        From 0 to k-1.
+    fit : ndarray of shape (n,)
+        How well each sample fits its cluster; larger is better.
+    k : int
+        Number of clusters, at most n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_empty(np.array([0, 0, 0, 2]), np.array([3.0, 1.0, 2.0, 0.0]), 3)
+    array([0, 1, 0, 2])
+    """
+    labels = labels.copy()
+    for j in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
+        crowd = np.flatnonzero(labels == np.bincount(labels).argmax())
+        labels[crowd[fit[crowd].argmin()]] = j
+    return labels
+
+
+class Rotation(NamedTuple):
+    """Labels Y and an orthogonal R that minimise ||F R - Y||_F^2 in turn."""
+
+    labels: IntArray
+    R: FloatArray
+    objective: float
+    n_iter: int
+    converged: bool
+    history: FloatArray
+
+
+def rotate(
+    F: FloatArray, labels: IntArray, *, max_iter: int = 100, tol: float = 1e-8
+) -> Rotation:
+    """Minimise ||F R - Y||_F^2 over orthogonal R and one-hot Y, in turn.
+
+    Given Y the best R is the Procrustes rotation of F'Y; given R the best label of a
+    sample is the largest entry of its row of F R. A cluster that is empty at the end
+    takes the worst-fitting sample of the largest one.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, k)
+        Embedding.
+    labels : ndarray of int, shape (n,)
+        Start of Y.
+    max_iter : int, default=100
+        Limit of turns.
+    tol : float, default=1e-8
+        Stop when the labels stay, or the objective falls by at most this part of
+        ||F||_F^2 + n.
+
+    Returns
+    -------
+    rotation : Rotation
+        ``history`` is the objective after each turn.
+    """
+    n, k = F.shape
+    size = float(np.einsum("ij,ij->", F, F)) + n
+    history: list[float] = []
+    converged = False
+    while not converged and len(history) < max_iter:
+        R = procrustes(_sums(F, labels))
+        G = F @ R
+        before, labels = labels, G.argmax(axis=1)
+        history.append(size - 2 * _matched(G, labels).sum())
+        converged = np.array_equal(before, labels) or (
+            len(history) > 1 and history[-2] - history[-1] <= tol * size
+        )
+    labels = fill_empty(labels, _matched(G, labels), k)
+    objective = size - 2 * float(_matched(G, labels).sum())
+    return Rotation(
+        labels, R, objective, len(history), bool(converged), np.array(history)
+    )
+
+
+def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
+    """Return the discretisation of Yu and Shi (2003): :func:`rotate`, from rows of F.
+
+    The columns of the first R are the row ``first`` of F and then, one by one, the
+    row most nearly orthogonal to all columns before.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, k)
+        Embedding with rows of length 1; rows of zeros are never chosen.
+    first : int
+        A row.
+    max_iter : int, default=100
+        Limit of turns.
+
+    Returns
+    -------
+    rotation : Rotation
+    """
+    k = F.shape[1]
+    R = np.empty((k, k))
+    overlap = np.where(F.any(axis=1), 0.0, np.inf)
+    row = first
+    for j in range(k):
+        R[:, j] = F[row]
+        overlap += np.abs(F @ R[:, j])
+        row = int(overlap.argmin())
+    return rotate(F, (F @ R).argmax(axis=1), max_iter=max_iter, tol=EPS)
+
+
+def pivoted_qr_labels(U: FloatArray) -> IntArray:
+    """Return the clusters of Damle, Minden and Ying (2019).
+
+    k rows of U that span it well are chosen by a QR factorisation with pivoting; the
+    rotation that takes them nearest to the axes labels all rows.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, k)
+        Embedding.
+
+    Returns
+    -------
+    labels : ndarray of int, shape (n,)
+    """
+    pivots = qr(U.T, mode="r", pivoting=True)[1][: U.shape[1]]
+    labels = np.abs(U @ procrustes(U[pivots].T)).argmax(axis=1)
+    return np.asarray(labels, dtype=np.int64)
+
+
+def shares_of_rows(V: FloatArray) -> FloatArray:
+    """Return nonnegative V with rows scaled to sum 1; a zero row becomes uniform."""
+    total = V.sum(axis=1, keepdims=True)
+    empty = ~(total[:, 0] > 0)
+    P = V / np.where(total > 0, total, 1.0)
+    P[empty] = 1 / V.shape[1]
+    return np.asarray(P)
+
+
+def procrustes(M: FloatArray) -> FloatArray:
+    """Return A B' of the thin SVD M = A diag(s) B': it maximises Tr(R'M) over R'R = I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> procrustes(np.array([[0.0, 2.0], [5.0, 0.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    A, _, Bt = svd(M, full_matrices=False)
+    return np.asarray(A @ Bt)
+
+
+def _sums(F: FloatArray, labels: IntArray) -> FloatArray:
+    """Return F'Y: a column for each label, the sum of its rows of F."""
+    n, k = F.shape
+    Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
+    return np.asarray((Y.T @ F).T)
+
+
+def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the entry of each row at its label."""
+    return np.asarray(np.take_along_axis(G, labels[:, None], axis=1)[:, 0])
+
+
+def _squared_distances(
+    X: FloatArray, lengths: FloatArray, rows: IntArray
+) -> FloatArray:
+    """Return squared distances of all rows of X to some of them."""
+    D = lengths[:, None] + lengths[rows] - 2 * (X @ X[rows].T)
+    return np.asarray(np.maximum(D, 0.0))
+
+
+def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
+    """Return the k-means partition that the seeds lead to.
+
+    Seeds repeat where X has fewer than k different rows: the others then are all of
+    them. scikit-learn would warn, and to silence it would touch the filters of all
+    threads; who wants k clusters warns.
+    """
+    from sklearn.cluster import KMeans
+
+    first = np.sort(np.unique(seeds, axis=0, return_index=True)[1])
+    model = KMeans(len(first), init=seeds[first], n_init=1, max_iter=1000)
+    with openmp():
+        model.fit(X)
+    return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)
+
+
+def named_like(labels: IntArray, reference: IntArray, k: int) -> IntArray:
+    """Return labels renamed so as to agree with the reference most often.
+
+    Where the reference is negative it says nothing.
+
+    Examples
+    --------
+    >>> named_like(np.array([1, 1, 0, 2]), np.array([0, 0, -1, 2]), 3)
+    array([0, 0, 1, 2])
+    """
+    told = reference >= 0
+    table = np.zeros((k, k), dtype=np.int64)
+    np.add.at(table, (labels[told], reference[told]), 1)
+    _, names = linear_sum_assignment(-table)
+    return np.asarray(names[labels])

@@ -1,0 +1,348 @@
+"""Leading eigenvectors of a graph, and the embeddings made of them."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from lordclust._core.typing import FloatArray, Graph, IntArray
+
+#: Up to this many samples a dense eigendecomposition is quick, and misses nothing.
+DENSE_EIGEN = 400
+#: Rows of eigenvectors shorter than this part of the longest are rounding.
+ROUNDING = 1e-14
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class Eigen(NamedTuple):
+    """Eigenvalues, largest first, and a column for each."""
+
+    values: FloatArray
+    vectors: FloatArray
+
+
+def degrees(S: Graph) -> FloatArray:
+    """Return the row sums of S, in float64."""
+    return np.asarray(S.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def normalized_affinity(S: Graph) -> Graph:
+    """Return P = D^-1/2 S D^-1/2; the row of an isolated vertex is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalized_affinity(np.array([[0.0, 4.0], [4.0, 0.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    scale = _inverse_roots(degrees(S))
+    if sparse.issparse(S):
+        D = sparse.diags_array(scale)
+        return sparse.csr_array(D @ S @ D)
+    return scale[:, None] * S * scale
+
+
+def leading_eigenvectors(
+    A: Any, k: int, *, known: FloatArray | None = None, dense_up_to: int = DENSE_EIGEN
+) -> Eigen:
+    """Return the k largest eigenvalues of a symmetric A, with eigenvectors.
+
+    Parameters
+    ----------
+    A : ndarray, sparse array or LinearOperator, shape (n, n)
+        Symmetric.
+    k : int
+        How many, from 1 to n.
+    known : ndarray of shape (n, c), optional
+        Orthonormal eigenvectors to leave out, of eigenvalues around 1.
+    dense_up_to : int, default=400
+        Size up to which A is decomposed densely.
+
+    Returns
+    -------
+    eigen : Eigen
+
+    Notes
+    -----
+    Small matrices are decomposed densely, larger ones by Lanczos' method from a
+    fixed vector, towards the large end: no factorisation is needed. That method may
+    miss copies of a multiple eigenvalue, so what it leaves is searched once more from
+    another vector, with looser tolerance: a missed copy shows as an eigenvalue above
+    the k-th.
+    """
+    n = A.shape[0]
+    if not isinstance(A, LinearOperator):
+        A = A.astype(np.float64, copy=False)
+    if n <= dense_up_to or 4 * k > n:
+        return _dense(A, k, known)
+    if _is_zero(A):
+        return Eigen(np.zeros(k), np.eye(n, k))
+    if known is not None and known.shape[1]:
+        A = _deflated(A, known, np.full(known.shape[1], 2.0))
+    found = _lanczos(A, k, 0)
+    for seed in range(3, k + 2):  # a copy of the last one is as good as it
+        rest = _without(A, found)
+        if not _is_missed(rest, found):
+            break
+        found = _largest([found, _lanczos(rest, k, seed)], k)
+    return found
+
+
+def eigen_residual(A: Any, eigen: Eigen) -> float:
+    """Return ||A U - U diag(values)||_F: how well the eigenvectors fit."""
+    U, values = eigen.vectors, eigen.values
+    return float(np.linalg.norm(A @ U - U * values))
+
+
+def normalized_eigenvectors(S: Graph, k: int) -> Eigen:
+    """Return the k largest eigenvalues of D^-1/2 S D^-1/2, with eigenvectors.
+
+    Every connected component has the eigenvalue 1, with D^1/2 times its indicator:
+    these are written down, largest component first, and not searched for. If there
+    are k components with edges or more, the k largest are all that is returned, and
+    the rows of the others are zero. Vertices without edges have the eigenvalue 0.
+    """
+    U = component_vectors(S, k)
+    c = U.shape[1]
+    if c == k:
+        return Eigen(np.ones(k), U)
+    linked = np.flatnonzero(degrees(S) > 0)
+    parts = [Eigen(np.ones(c), U), _isolated(S.shape[0], linked, k - c)]
+    if len(linked) > c:
+        P = normalized_affinity(S)
+        whole = len(linked) == S.shape[0]
+        P = P if whole else P[linked][:, linked]
+        rest = leading_eigenvectors(P, min(k, len(linked)) - c, known=U[linked])
+        parts.append(rest if whole else _spread(rest, linked, S.shape[0]))
+    return _largest(parts, k)
+
+
+def random_walk_eigenvectors(S: Graph, k: int) -> Eigen:
+    """Return the k smallest solutions of (D - S) u = (1 - value) D u.
+
+    These are D^-1/2 times the eigenvectors of D^-1/2 S D^-1/2, with D in units of
+    its mean; an isolated vertex counts as one of mean degree.
+    """
+    values, U = normalized_eigenvectors(S, k)
+    d = degrees(S)
+    roots = _inverse_roots(d / max(d.mean(), TINY))
+    return Eigen(values, np.where(d > 0, roots, 1.0)[:, None] * U)
+
+
+def plain_eigenvectors(S: Graph, k: int) -> Eigen:
+    """Return the k largest eigenvalues of S itself, with eigenvectors."""
+    size = float(abs(S).max()) or 1.0
+    values, U = leading_eigenvectors(S / size, k)  # ARPACK's tolerance has a floor
+    return Eigen(values * size, U)
+
+
+#: What ``laplacian="name"`` stands for: a function from S and k to eigenvectors.
+LAPLACIANS: dict[str, Callable[[Graph, int], Eigen]] = {
+    "sym": normalized_eigenvectors,
+    "rw": random_walk_eigenvectors,
+    "none": plain_eigenvectors,
+}
+
+
+def components(S: Graph) -> IntArray:
+    """Return the connected component of each vertex; a stored zero is no edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> components(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
+    array([0, 0, 1])
+    """
+    S = sparse.csr_array(S)
+    if not S.data.all():
+        S = S.copy()
+        S.eliminate_zeros()
+    _, labels = connected_components(S, directed=False)
+    return np.asarray(labels, dtype=np.int64)
+
+
+def component_vectors(S: Graph, limit: int) -> FloatArray:
+    """Return D^1/2 times the indicator of each component, of length 1.
+
+    The largest components first, at most ``limit``; isolated vertices have no degree
+    and are left out.
+    """
+    d, labels = degrees(S), components(S)
+    volumes = np.bincount(labels, weights=d)
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    order = order[volumes[order] > 0][:limit]
+    column = np.full(len(volumes), -1)
+    column[order] = np.arange(len(order))
+    rows = np.flatnonzero(column[labels] >= 0)
+    U = np.zeros((len(d), len(order)))
+    U[rows, column[labels[rows]]] = np.sqrt(d[rows] / volumes[labels[rows]])
+    return U
+
+
+def warn_of_components(S: Graph, k: int, who: str) -> None:
+    """Warn the caller of ``fit`` if the graph falls into more than k components."""
+    count = int(components(S).max()) + 1
+    if count > k > 1:
+        warnings.warn(
+            f"The graph has {count} connected components, more than n_clusters={k}: "
+            f"{who} cannot keep all of them apart. Use a graph with more neighbours, "
+            "or raise n_clusters.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def unit_rows(U: FloatArray) -> FloatArray:
+    """Return U with rows of length 1; a row that is zero to rounding becomes zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    norms = np.linalg.norm(U, axis=1, keepdims=True)
+    kept = norms > ROUNDING * norms.max(initial=0.0)
+    return np.where(kept, U / np.where(kept, norms, 1.0), 0.0)
+
+
+def njw_embedding(S: Graph, k: int) -> FloatArray:
+    """Return the embedding of Ng, Jordan and Weiss: leading eigenvectors, unit rows.
+
+    Parameters
+    ----------
+    S : ndarray or sparse array, shape (n, n)
+        Nonnegative similarities.
+    k : int
+        Columns.
+
+    Returns
+    -------
+    T : ndarray of shape (n, k)
+    """
+    return unit_rows(normalized_eigenvectors(S, k).vectors)
+
+
+def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
+    """Return the normalised cut: the sum over clusters of cut / volume.
+
+    A cluster without edges (or empty) counts 1, as much as any cluster can.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> S = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> ncut_value(S, np.array([0, 0, 1]), 2)
+    1.3333333333333333
+    """
+    d = degrees(S)
+    Y = sparse.csr_array((np.ones(len(d)), labels, np.arange(len(d) + 1)), (len(d), k))
+    inside = np.asarray((Y * (S @ Y)).sum(axis=0)).ravel()
+    volume = np.bincount(labels, weights=d, minlength=k)
+    cut = np.where(volume > 0, volume - inside, 1.0)
+    return float((cut / np.where(volume > 0, volume, 1.0)).sum())
+
+
+def _inverse_roots(d: FloatArray) -> FloatArray:
+    """Return d^-1/2, and 0 where d is not positive."""
+    positive = d > 0
+    return np.where(positive, 1 / np.sqrt(np.where(positive, d, 1.0)), 0.0)
+
+
+def _is_zero(A: Any) -> bool:
+    """Tell whether A is all zero, where that can be seen: Lanczos cannot start then."""
+    return not isinstance(A, LinearOperator) and not (abs(A).max() > 0)
+
+
+def _dense(A: Any, k: int, known: FloatArray | None) -> Eigen:
+    """Return the k largest by LAPACK."""
+    n = A.shape[0]
+    if isinstance(A, LinearOperator):
+        A = A @ np.eye(n)
+    A = A.toarray() if sparse.issparse(A) else A
+    if known is not None and known.shape[1]:
+        # Far below all others, so that they are never among the largest.
+        A = A - 4 * max(1.0, np.abs(A).sum(axis=1).max()) * (known @ known.T)
+    values, U = eigh(A, subset_by_index=[n - k, n - 1])
+    return _largest([Eigen(values, U)], k)
+
+
+def _lanczos(A: Any, k: int, seed: int) -> Eigen:
+    """Return the k largest by ARPACK, with a larger space if it goes slowly."""
+    n = A.shape[0]
+    ncv = min(n, max(2 * k + 20, 40))
+    settings: dict[str, Any] = {"which": "LA", "v0": _start(n, seed), "tol": 1e-8}
+    try:
+        values, U = eigsh(A, k, ncv=ncv, maxiter=100, **settings)
+    except ArpackNoConvergence:  # neighbouring eigenvalues, as of a long thin graph
+        values, U = eigsh(A, k, ncv=min(n, 4 * ncv), **settings)
+    return _largest([Eigen(values, U)], k)
+
+
+def _is_missed(rest: LinearOperator, found: Eigen) -> bool:
+    """Tell whether what is left has an eigenvalue clearly above the last one found."""
+    n, level = rest.shape[0], found.values[-1]
+    spread = (found.values[0] - level) / max(abs(found.values[0]), abs(level), TINY)
+    tol = min(max(0.05 * spread, 1e-6), 1e-3)  # finer where the eigenvalues are close
+    top = eigsh(
+        rest, 1, which="LA", v0=_start(n, 1), ncv=min(n, 20), tol=tol,
+        return_eigenvectors=False,
+    )[0]  # fmt: skip
+    return bool(top > level + 1e-7 * _size(rest, found))
+
+
+def _start(n: int, seed: int) -> FloatArray:
+    """Return a fixed vector: what one has none of, another has."""
+    return np.random.default_rng(seed).standard_normal(n)
+
+
+def _without(A: Any, found: Eigen) -> LinearOperator:
+    """Return A with the found eigenvalues moved below all that were asked for."""
+    floor = found.values[-1] - 2 * _size(A, found)
+    return _deflated(A, found.vectors, found.values - floor)
+
+
+def _size(A: Any, found: Eigen) -> float:
+    """Return about the size of the eigenvalues of A, of which some are found."""
+    v = _start(A.shape[0], 2)
+    typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
+    return float(max(typical, np.abs(found.values).max(), TINY))
+
+
+def _deflated(A: Any, U: FloatArray, drop: FloatArray) -> LinearOperator:
+    """Return A - U diag(drop) U': the eigenvalues of U are lower by drop."""
+
+    def product(x: FloatArray) -> FloatArray:
+        return np.asarray(A @ x - U @ (drop * (U.T @ x)))
+
+    return LinearOperator(A.shape, matvec=product, dtype=np.float64)
+
+
+def _largest(parts: list[Eigen], k: int) -> Eigen:
+    """Return the k largest eigenvalues of several sets, in falling order."""
+    values = np.concatenate([part.values for part in parts])
+    U = np.hstack([part.vectors for part in parts])
+    order = np.argsort(-values, kind="stable")[:k]
+    return Eigen(values[order], np.ascontiguousarray(U[:, order]))
+
+
+def _isolated(n: int, linked: IntArray, limit: int) -> Eigen:
+    """Return unit vectors of vertices without edges, which have the eigenvalue 0."""
+    alone = np.setdiff1d(np.arange(n), linked)[:limit]
+    U = np.zeros((n, len(alone)))
+    U[alone, np.arange(len(alone))] = 1.0
+    return Eigen(np.zeros(len(alone)), U)
+
+
+def _spread(eigen: Eigen, rows: IntArray, n: int) -> Eigen:
+    """Return eigenvectors of a part of the vertices with zero rows for the others."""
+    U = np.zeros((n, len(eigen.values)))
+    U[rows] = eigen.vectors
+    return Eigen(eigen.values, U)

@@ -1,0 +1,216 @@
+"""Partitions with given cluster sizes: exact transport between rows and clusters."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.validation import check_count, check_proportions, to_array
+
+#: Remainders of n * share closer than this are equal but for rounding.
+TIE = 1e-9
+
+
+#: How often prices are levelled before rows are moved one by one.
+SWEEPS = 2
+#: Up to so many moves a cluster, heaps are not worth their filling.
+FEW = 20
+
+
+class Assignment(NamedTuple):
+    """A partition of least cost with given sizes, and the prices that prove it."""
+
+    labels: IntArray
+    prices: FloatArray
+
+
+def assign_sizes(cost: Any, sizes: Any) -> IntArray:
+    """Return the partition of least cost with ``sizes[j]`` rows in cluster j.
+
+    Parameters
+    ----------
+    cost : array-like of shape (n, k)
+        Finite numbers: cost[i, j] of row i in cluster j.
+    sizes : array-like of int, shape (k,)
+        Nonnegative, summing to n.
+
+    Returns
+    -------
+    labels : ndarray of int, shape (n,)
+        Minimise sum_i cost[i, labels[i]].
+
+    Examples
+    --------
+    >>> assign_sizes([[0, 1], [0, 5], [0, 3]], [1, 2])
+    array([1, 0, 1])
+    """
+    return priced_assignment(cost, sizes).labels
+
+
+def priced_assignment(cost: Any, sizes: Any, prices: Any = None) -> Assignment:
+    """Return the partition of least cost with given sizes, and its prices.
+
+    Parameters
+    ----------
+    cost : array-like of shape (n, k)
+        Finite numbers.
+    sizes : array-like of int, shape (k,)
+        Nonnegative, summing to n.
+    prices : array-like of shape (k,), optional
+        Prices of a similar problem, to begin with.
+
+    Returns
+    -------
+    assignment : Assignment
+        Every row's label minimises cost[i, j] - prices[j]. No partition with these
+        sizes can cost less: this is the certificate of linear programming.
+
+    Notes
+    -----
+    Prices are first brought near to those sought, one after the other. Rows begin
+    where cost - prices is least, which is optimal for the sizes they have there. Then
+    one row more at a time goes from a cluster with a surplus to one with a deficit,
+    along a shortest path among the k clusters, which keeps the partition optimal for
+    its sizes. Each such path costs O(k^2 + k log n) if it is short, and there are at
+    most n; memory is O(nk).
+    """
+    cost = _check_cost(cost)
+    n, k = cost.shape
+    sizes = check_sizes(sizes, k, n)
+    # A power of two rounds nothing, and differences of costs cannot overflow.
+    exponent = int(np.frexp(np.abs(cost).max())[1])
+    cost = np.ldexp(cost, -exponent)
+    price = np.zeros(k) if prices is None else np.ldexp(prices, -exponent)
+    labels, surplus = _cheapest(cost, price, sizes)
+    if surplus.any():
+        _level(cost, price, sizes)
+        labels, surplus = _cheapest(cost, price, sizes)
+    if surplus.any():
+        _balance(cost, labels, price, surplus)
+    return Assignment(labels, np.ldexp(price, exponent))
+
+
+def sizes_from(proportions: Any, n: int) -> IntArray:
+    """Return whole sizes that sum to n and are nearest to n * proportions.
+
+    Every share is rounded down, and the samples left over go to the largest
+    remainders, the first ones if they are equal.
+
+    Parameters
+    ----------
+    proportions : array-like of shape (k,)
+        Positive shares, summing to 1.
+    n : int
+        Number of samples.
+
+    Returns
+    -------
+    sizes : ndarray of int, shape (k,)
+
+    Examples
+    --------
+    >>> sizes_from([0.25, 0.25, 0.5], 10)
+    array([3, 2, 5])
+    """
+    shares = check_proportions(proportions, np.size(proportions))
+    return whole_sizes(shares, check_count(n, "n"))
+
+
+def whole_sizes(shares: FloatArray, n: int) -> IntArray:
+    """Return sizes as :func:`sizes_from` does, of shares that may be 0.
+
+    Examples
+    --------
+    >>> whole_sizes(np.array([0.7, 0.0, 0.3]), 5)
+    array([4, 0, 1])
+    """
+    exact = shares * n
+    sizes = np.floor(exact + TIE).astype(np.int64)
+    remainder = np.round((exact - sizes) / TIE)
+    first = np.argsort(-remainder, kind="stable")[: n - sizes.sum()]
+    sizes[first] += 1
+    return np.asarray(sizes)
+
+
+def check_sizes(sizes: Any, k: int, n: int, *, name: str = "sizes") -> IntArray:
+    """Return k whole sizes that sum to n.
+
+    Examples
+    --------
+    >>> check_sizes([2, 1], k=2, n=3)
+    array([2, 1])
+    """
+    found = to_array(sizes, name)
+    if found.shape != (k,):
+        raise ValueError(
+            f"{name} must hold n_clusters={k} numbers, got shape {found.shape}. Pass "
+            "one size for each cluster."
+        )
+    if found.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be whole numbers, got {found.dtype}. Pass integers, or "
+            "proportions for shares of the samples."
+        )
+    if found.min() < 0:
+        raise ValueError(
+            f"{name} must not be negative, got {found.min()} at position "
+            f"{int(found.argmin())}. Use 0 for an empty cluster."
+        )
+    if found.sum() != n:
+        raise ValueError(
+            f"{name} must sum to the number of samples, {n}, got a sum of "
+            f"{found.sum()}. Pass proportions if only shares are known."
+        )
+    return np.array(found, dtype=np.int64)
+
+
+def _check_cost(cost: Any) -> FloatArray:
+    """Return the costs as finite float64 in rows."""
+    C = np.ascontiguousarray(cost, dtype=np.float64)
+    if C.ndim != 2 or C.size == 0:
+        raise ValueError(
+            f"cost must have a row for each sample and a column for each cluster, got "
+            f"shape {C.shape}."
+        )
+    if not np.isfinite(C).all():
+        raise ValueError(
+            "cost must be finite, but it contains NaN or infinity. Use a large number "
+            "for what is not allowed."
+        )
+    return C
+
+
+def _cheapest(
+    cost: FloatArray, price: FloatArray, sizes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the labels of least cost - price, and the surplus of each cluster."""
+    labels = (cost - price).argmin(axis=1)
+    return labels, np.bincount(labels, minlength=len(sizes)) - sizes
+
+
+def _level(cost: FloatArray, price: FloatArray, sizes: IntArray) -> None:
+    """Bring prices, in place, near to those that meet the sizes."""
+    from lordclust.rounding import _transport_kernels as kernels
+
+    kernels.level(cost, price, sizes, SWEEPS)
+
+
+def _balance(
+    cost: FloatArray, labels: IntArray, price: FloatArray, surplus: IntArray
+) -> None:
+    """Move rows, in place, until no cluster has a surplus."""
+    from lordclust.rounding import _transport_kernels as kernels
+
+    n, k = cost.shape
+    if surplus[surplus > 0].sum() < FEW * k:
+        kernels.balance_few(cost, labels, price, surplus)
+        return
+    heaps = kernels.Heaps(
+        cost,
+        child=np.full((n, k), kernels.NONE, dtype=np.int32),
+        after=np.full((n, k), kernels.NONE, dtype=np.int32),
+        before=np.full((n, k), kernels.NONE, dtype=np.int32),
+        root=np.full((k, k), kernels.NONE, dtype=np.int32),
+    )
+    kernels.fill(heaps, labels)
+    kernels.balance(heaps, labels, price, surplus)
