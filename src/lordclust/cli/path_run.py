@@ -19,6 +19,7 @@ from lordclust.cli.samples import Samples, read_input
 from lordclust.cli.summary import scores
 from lordclust.graph import make_affinity
 from lordclust.result import TauPath
+from lordclust.rounding.labels import normalized_entropy
 from lordclust.solver.path import tau_path
 
 
@@ -79,7 +80,7 @@ class Walk:
         rows = []
         for i, tau in enumerate(path.taus.tolist()):
             sizes = np.bincount(path.labels[i], minlength=k).tolist()
-            entropy = tables.uncertainty(path.memberships[tau]).mean()
+            entropy = normalized_entropy(path.memberships[tau]).mean()
             row = {
                 "tau": tau,
                 "objective": float(path.objectives[i]),

@@ -30,10 +30,10 @@ from lordclust.report.story import (
     neighbours_in_a_ring,
     shared_pairs,
     tell,
-    uncertainty,
 )
 from lordclust.report.tables import candidates, facts_html, facts_of, table_html
 from lordclust.result import TauPath
+from lordclust.rounding.labels import normalized_entropy
 
 #: Bytes that memberships may take in the page; they decide how many taus there are.
 ROOM, MOST_FRAMES = 12_000_000, 60
@@ -194,7 +194,7 @@ def _doubtful(frame: Frame, points: IntArray) -> list[list[float]]:
     """Return [place among the points, uncertainty] of the most doubtful samples."""
     found = most_doubtful(frame.P)
     found = found[np.isin(found, points)]
-    doubt = uncertainty(frame.P[found])
+    doubt = normalized_entropy(frame.P[found])
     places = np.searchsorted(points, found)
     return [[int(i), round(float(u), 3)] for i, u in zip(places, doubt, strict=True)]
 
