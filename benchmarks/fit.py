@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.common import clock
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
-from lordclust.solver import descent, problem
-from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
+from lordclust.solver.problem import BLoRDProblem
+from lordclust.solver.solve import Limits, make_solver, solve, solve_by_paper
 from lordclust.solver.start import random_start
 
 TITLE = "One fit: the fast solver against the paper's algorithm"
@@ -31,15 +31,15 @@ def compare(name: str, tau: float) -> dict[str, Any]:
     S = KNNGraph().build(data.prepared())
     n, k = S.shape[0], data.n_clusters
     omega = Omega.of(np.full(k, k**-0.5), n)
-    ends = problem.spectrum(S)
-    engine = Engine(S, omega)
+    problem = BLoRDProblem.of(S, omega)
+    solver = make_solver(problem)
 
     def fast(V: Any) -> Any:
-        engine.put(V)
-        return descent.solve_blord(engine, S, ends, tau, tol=1e-4, max_iter=4000)
+        solver.put(V)
+        return solve(solver, problem, tau, Limits())
 
     def paper(V: Any) -> Any:
-        return descent.paper_blord(S, V, ends, tau, omega, tol=1e-4, max_iter=4000)
+        return solve_by_paper(problem, tau, V, Limits())
 
     starts = [random_start(omega, np.random.default_rng(s)) for s in range(N_STARTS)]
     fast(starts[0])  # compile

@@ -49,11 +49,11 @@ def mixture(n: int, k: int) -> tuple[Any, Any]:
 def lordclust(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
     from lordclust import tau_path
     from lordclust.graph import KNNGraph
-    from lordclust.solver import problem
+    from lordclust.solver.spectrum import find_spectrum
 
     graph = KNNGraph()
     t_graph, S = clock(lambda: graph.build(X))
-    t_ends, _ = clock(lambda: problem.spectrum(S))
+    t_ends, _ = clock(lambda: find_spectrum(S))
     t_path, path = clock(lambda: tau_path(S, k))
     parts = {
         "graph s": t_graph,

@@ -11,9 +11,9 @@ from lordclust import BLoRD, tau_path
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
-from lordclust.solver import descent, problem
-from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
+from lordclust.solver.problem import BLoRDProblem
+from lordclust.solver.solve import Limits, make_solver, solve
 from lordclust.solver.start import random_start
 
 TITLE = "The path in tau"
@@ -75,16 +75,16 @@ def against_restarts(S: Any, k: int, grid: Any) -> dict[float, float]:
     """Return the path's relative lead over the best of 50 random starts, by tau."""
     n = S.shape[0]
     omega = Omega.of(np.full(k, k**-0.5), n)
-    ends = problem.spectrum(S)
-    engine = Engine(S, omega)
+    problem = BLoRDProblem.of(S, omega)
+    solver = make_solver(problem)
     leads = {}
     for tau, ours in zip(grid.taus, grid.objectives, strict=True):
         if tau < 0.4 - 1e-9:
             continue
         best = -np.inf
         for seed in range(50):
-            engine.put(random_start(omega, np.random.default_rng(seed)))
-            result = descent.solve_blord(engine, S, ends, tau, tol=1e-4, max_iter=4000)
+            solver.put(random_start(omega, np.random.default_rng(seed)))
+            result = solve(solver, problem, tau, Limits())
             best = max(best, result.objective)
         leads[float(tau)] = float((ours - best) / abs(best))
     return leads

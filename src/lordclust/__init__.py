@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method
     from lordclust.result import TauPath
-    from lordclust.solver.path import tau_path
     from lordclust.solver.projection import project_omega
     from lordclust.solver.start import sinkhorn_start
+    from lordclust.solver.tau_path import tau_path
 
 __all__ = [
     "BLoRD",
@@ -54,7 +54,7 @@ _HOME = {
     "project_omega": "lordclust.solver.projection",
     "sinkhorn_start": "lordclust.solver.start",
     "suggest_k": "lordclust.choose.n_clusters",
-    "tau_path": "lordclust.solver.path",
+    "tau_path": "lordclust.solver.tau_path",
 }
 _ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
 # Not for a star import: one name hides another library, both are for a purpose.

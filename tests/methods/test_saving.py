@@ -93,7 +93,7 @@ def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
     if not graph:
         del model.affinity_matrix_
     if Model is BLoRD and not graph:
-        del model._posed
+        del model._problem
     assert_equal(model, again, new)
     if Model is BLoRD and graph:
         assert agreements_equal(model, again)

@@ -106,7 +106,10 @@ class Evidence:
 
     def score(self, labels: IntArray) -> Score:
         """Return what speaks for the labels; equal partitions are scored once."""
-        key = _renamed(labels, self.k).tobytes()
+        # The last bits depend on the numbers of the clusters: use those of the key,
+        # whichever of several threads comes first.
+        labels = _renamed(labels, self.k)
+        key = labels.tobytes()
         if key not in self._seen:
             self._seen[key] = self._score(labels)
         return self._seen[key]

@@ -17,7 +17,7 @@ from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count, check_k_range, missing_extra
 from lordclust.graph import make_affinity
 from lordclust.rounding.spectral import normalized_eigenvectors
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
 #: A coarse path is enough to compare partitions. It begins too late for tau_path to
 #: let other starts compete, which would hide that an answer is one of several.

@@ -14,7 +14,7 @@ from lordclust import datasets, graph, metrics
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.methods.lord import BLoRD, LoRD
 from lordclust.result import TauPath
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
 K = 10
 #: Samples of the warm-up: imports and compilation do not belong on the clock.

@@ -10,7 +10,7 @@ from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.report import write_report
 from lordclust.result import TauPath
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
 #: Taus of the slider; above so many probabilities, n times k, there is none: each tau
 #: keeps all of them.

@@ -20,7 +20,7 @@ from lordclust.cli.summary import scores
 from lordclust.graph import make_affinity
 from lordclust.result import TauPath
 from lordclust.rounding.labels import normalized_entropy
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
 
 def make_graph(

@@ -1,6 +1,5 @@
 """What all estimators share: input, restarts, and what a fit leaves."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,11 +20,13 @@ from lordclust._core.validation import (
     check_positive,
     check_range,
 )
+from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
+from lordclust.solver.arrays import from_tensor
 
 Rngs = list[np.random.Generator]
 
@@ -62,7 +63,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
             accept = ["csr", "csc", "coo"]
         with np.errstate(invalid="ignore"):  # it adds all numbers up
             return validate_data(
-                self, X, accept_sparse=accept, accept_large_sparse=True,
+                self, from_tensor(X), accept_sparse=accept, accept_large_sparse=True,
                 dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
             )  # fmt: skip
 
@@ -209,20 +210,18 @@ class RestartClusterer(Clusterer):
         name = type(self).__name__
         if not run.converged:
             limit = getattr(self, "max_iter", run.n_iter)
-            warnings.warn(
+            warn_user(
                 f"{name} stopped at max_iter={limit} before reaching its tolerance. "
                 "Raise max_iter or loosen tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         found = len(np.unique(run.labels))
         if found < k:
             hint = "Raise n_init or lower" if hasattr(self, "n_init") else "Lower"
-            warnings.warn(
+            warn_user(
                 f"{name} found {found} of the {k} clusters asked for: the others are "
                 f"empty. {hint} n_clusters.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

@@ -8,15 +8,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from lordclust._core.typing import Json
 from lordclust._core.validation import check_indices, check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
 from lordclust.graph import KNNGraph
-from lordclust.methods._agreement import Posed
 from lordclust.result import Selection
 from lordclust.solver.omega import Omega
-from lordclust.solver.problem import Spectrum
+from lordclust.solver.problem import BLoRDProblem
+from lordclust.solver.spectrum import Spectrum
 
 FORMAT = "lordclust model"
 VERSION = 1
@@ -75,7 +76,7 @@ class SavedModel:
 
     # What fit sets hides these.
     affinity_matrix_: Any = _OfGraph()
-    _posed: Any = _OfGraph()
+    _problem: Any = _OfGraph()
     _check_parameters: Any  # of the estimator
 
     def save(
@@ -313,8 +314,8 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
     if graph:
         S = model.affinity_matrix_
         state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
-        if hasattr(model, "_posed"):
-            state["posed"] = _packed_problem(model._posed, S, arrays)
+        if hasattr(model, "_problem"):
+            state["posed"] = _packed_problem(model, arrays)
     return state
 
 
@@ -323,15 +324,23 @@ def _numbers_of(model: Any) -> dict[str, type]:
     return NUMBERS | (TAU_NUMBERS if hasattr(model, "tau") else {})
 
 
-def _packed_problem(posed: Posed, S: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return the problem that was solved; its graph only if links changed it."""
+def _packed_problem(model: Any, arrays: Arrays) -> Json:
+    """Return the problem that was solved; its graph only if it differs from S."""
+    problem = model._problem
     omega = {
-        f.name: _packed(getattr(posed.omega, f.name), f"posed.{f.name}", arrays)
+        f.name: _packed(getattr(problem.omega, f.name), f"posed.{f.name}", arrays)
         for f in fields(Omega)
     }
-    own = None if posed.S is S else _packed(posed.S, "posed.S", arrays)
-    ends = [float(end) for end in posed.ends]
-    return {"omega": omega, "ends": ends, "tau": float(posed.tau), "S": own}
+    same = problem.S is model.affinity_matrix_
+    own = None if same else _packed(problem.S, "posed.S", arrays)
+    ends = [float(end) for end in problem.spectrum]
+    return {
+        "omega": omega,
+        "ends": ends,
+        "tau": model.tau_,
+        "S": own,
+        "shift": problem.shift,
+    }
 
 
 def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
@@ -433,7 +442,10 @@ def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
         ordered = all(type(end) is float for end in ends) and ends.low <= ends.high
         if not ordered or not np.isfinite(ends).all():
             raise ValueError(f"the ends of the spectrum are {tuple(ends)}")
-        model._posed = Posed(own, omega, ends, check_tau(posed["tau"]))
+        shift = float(posed.get("shift", 0.0))
+        model._problem = BLoRDProblem(own, omega, ends, shift)
+        if model.tau_ != check_tau(posed["tau"]) or not np.isfinite(shift):
+            raise ValueError(f"the problem has tau {posed['tau']!r}, shift {shift!r}")
 
 
 def _check_omega(omega: Omega, n: int, k: int) -> None:

@@ -1,11 +1,10 @@
-"""Where a descent begins: Sinkhorn-scaled random points and given ones."""
-
-from typing import Any
+"""Starts of a descent: Sinkhorn-scaled random points, eigenvectors, given arrays."""
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_weights
 from lordclust.rounding.labels import kmeans_labels
 from lordclust.rounding.spectral import njw_embedding
@@ -18,10 +17,10 @@ AT_SADDLE, STIR = 1e-12, 0.01
 
 
 def sinkhorn_start(
-    U: Any,
-    mu: Any,
+    U: ArrayLike,
+    mu: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> FloatArray:
@@ -85,14 +84,31 @@ def _scales(
     return right
 
 
+def count_starts(n_init: int | str, omega: Omega, *, path: bool = True) -> int:
+    """Return how many starts there are: as given, or by default."""
+    if not isinstance(n_init, str):
+        return int(n_init)
+    if not path:
+        return 10
+    # Which cluster gets which share depends on where a path begins.
+    return 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
+
+
+def start_seeds(count: int, random_state: Seed) -> list[int]:
+    """Return a seed for each start."""
+    rng = check_random_state(random_state)
+    return list(rng.randint(np.iinfo(np.int32).max, size=count).tolist())
+
+
 def random_start(omega: Omega, rng: np.random.Generator) -> FloatArray:
     """Return a random point of the set."""
-    return scaled_start(rng.random(omega.shape) * check_mu(omega.mu), omega)
+    mu = omega.mu / np.linalg.norm(omega.mu)
+    return scaled_start(rng.random(omega.shape) * mu, omega)
 
 
 def scaled_start(P: FloatArray, omega: Omega) -> FloatArray:
     """Return the point of the set that P, nonnegative, is scaled to."""
-    mu = check_mu(omega.mu)
+    mu = omega.mu / np.linalg.norm(omega.mu)
     P = np.maximum(P, 1e-20)
     rows = omega.weight * omega.mass
     if omega.known is None:
@@ -162,7 +178,7 @@ def _scales_around(
     return right
 
 
-def given_start(V: Any, omega: Omega) -> FloatArray:
+def given_start(V: Graph, omega: Omega) -> FloatArray:
     """Return a user's start: labels, or V as a fit leaves it.
 
     The rows of V are freed of their weights.

@@ -7,12 +7,15 @@ from sklearn.datasets import load_iris
 
 from lordclust.graph import KNNGraph, scale_to_unit_sum
 from lordclust.rounding.labels import labels_from
-from lordclust.solver import descent, problem
-from lordclust.solver.descent import paper_blord, paper_lord, solve_blord, solve_lord
+from lordclust.solver import objective
+from lordclust.solver import solve as solving
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
+from lordclust.solver.solve import Limits, settled, solve_by_paper
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import random_start
 from oracles import off_omega, step_residual, uniform_mass
+from problems import blord_problem, lord_problem, solved
 from strategies import block_graph, random_feasible, random_graph
 
 TOL = 1e-5
@@ -25,38 +28,36 @@ def equal_mu(k):
 def blord(S, mu, tau, *, seed=0, tol=TOL, max_iter=5000, p=None, V0=None, **options):
     """Solve B-LoRD from a random start."""
     omega = Omega.of(mu, S.shape[0], p)
-    engine = Engine(S, omega, n_threads=options.pop("n_threads", 1))
     if V0 is None:
         V0 = random_start(omega, np.random.default_rng(seed))
-    engine.put(V0)
-    ends = problem.spectrum(S, omega.weight)
-    return solve_blord(engine, S, ends, tau, tol=tol, max_iter=max_iter, **options)
+    problem = blord_problem(S, omega)
+    return solved(problem, tau, V0, tol=tol, max_iter=max_iter, **options)
 
 
 def lord(S, mu, *, seed=0, tol=TOL, max_iter=5000, p=None, V0=None, n_threads=1):
     """Solve LoRD from a random start; S is scaled to sum 1."""
     omega = Omega.of(mu, S.shape[0], p)
-    engine = Engine(S, omega, lord=True, n_threads=n_threads)
     if V0 is None:
         V0 = random_start(omega, np.random.default_rng(seed))
-    engine.put(V0)
-    ends = problem.spectrum(S, omega.weight)
-    return solve_lord(engine, S, ends, tol=tol, max_iter=max_iter)
+    limits = {"tol": tol, "max_iter": max_iter, "n_threads": n_threads}
+    return solved(lord_problem(S, omega), 1.0, V0, **limits)
 
 
 def blord_residual(S, V, tau, mu, p):
     """Residual at the paper's 1/L, which is the engine's own step here."""
-    ends = problem.spectrum(S)
+    ends = find_spectrum(S)
     gamma = ends.gamma(tau)
-    gradient = problem.blord_gradient(S, V, gamma)
-    return step_residual(V, gradient, 1 / problem.blord_lipschitz(ends, gamma), mu, p)
+    gradient = objective.blord_gradient(S, V, gamma)
+    return step_residual(V, gradient, 1 / objective.blord_lipschitz(ends, gamma), mu, p)
 
 
 def lord_residuals(S, V, mu, p):
-    ends = problem.spectrum(S)
-    gradient = problem.lord_gradient(S, V)
-    own = step_residual(V, gradient, problem.lord_step(ends, p.max()) / 4, mu, p)
-    paper = step_residual(V, gradient, 1 / problem.lord_lipschitz(ends, p.max()), mu, p)
+    ends = find_spectrum(S)
+    gradient = objective.lord_gradient(S, V)
+    own = step_residual(V, gradient, objective.lord_step(ends, p.max()) / 4, mu, p)
+    paper = step_residual(
+        V, gradient, 1 / objective.lord_lipschitz(ends, p.max()), mu, p
+    )
     return own, paper
 
 
@@ -80,7 +81,7 @@ def test_blord_keeps_what_its_record_says(blocks, tau, mu):
     assert result.converged
     assert result.residual <= TOL
     assert off_omega(result.V, mu) <= 1e-12
-    gamma = problem.spectrum(blocks).gamma(tau)
+    gamma = find_spectrum(blocks).gamma(tau)
     A = blocks.toarray() + gamma * np.eye(blocks.shape[0])
     assert result.objective == pytest.approx(np.trace(result.V.T @ A @ result.V))
     assert len(result.history) == result.n_iter + 1
@@ -127,8 +128,8 @@ def test_history_starts_at_the_start(blocks, tau):
     mu = equal_mu(4)
     V0 = random_feasible(np.random.default_rng(9), blocks.shape[0], mu)
     result = blord(blocks, mu, tau, V0=V0)
-    gamma = problem.spectrum(blocks).gamma(tau)
-    expected = problem.blord_objective(blocks, V0, gamma)
+    gamma = find_spectrum(blocks).gamma(tau)
+    expected = objective.blord_objective(blocks, V0, gamma)
     assert result.history[0] == pytest.approx(expected, rel=1e-10)
 
 
@@ -286,28 +287,30 @@ def test_renumbering_carries_the_weights_along():
 
 @pytest.mark.parametrize("tau", [0.3, 0.7])
 def test_blord_ends_where_the_papers_algorithm_does(iris, tau):
-    mu, ends = equal_mu(3), problem.spectrum(iris)
+    mu = equal_mu(3)
     omega = Omega.of(mu, 75)
+    problem = blord_problem(iris, omega)
     fast, slow = [], []
     for seed in range(3):
         V0 = random_start(omega, np.random.default_rng(seed))
         options = {"tol": 1e-4, "max_iter": 500}
         fast.append(blord(iris, mu, tau, V0=V0, **options).objective)
-        slow.append(paper_blord(iris, V0, ends, tau, omega, **options).objective)
+        slow.append(solve_by_paper(problem, tau, V0, Limits(**options)).objective)
     assert np.mean(fast) >= np.mean(slow) - 1e-3 * abs(np.mean(slow))
 
 
 def test_lord_ends_where_the_papers_algorithm_does():
     S, _ = block_graph(np.random.default_rng(3), [12, 12, 12], inside=0.7, between=0.1)
     S = scale_to_unit_sum(S)
-    mu, ends = equal_mu(3), problem.spectrum(S)
+    mu = equal_mu(3)
     omega = Omega.of(mu, 36)
+    problem = lord_problem(S, omega)
     fast, slow = [], []
     for seed in range(3):
         V0 = random_start(omega, np.random.default_rng(seed))
         options = {"tol": 1e-4, "max_iter": 500}
         fast.append(lord(S, mu, V0=V0, **options).objective)
-        slow.append(paper_lord(S, V0, ends, omega, **options).objective)
+        slow.append(solve_by_paper(problem, 1.0, V0, Limits(**options)).objective)
     assert np.mean(fast) <= np.mean(slow) * (1 + 1e-3)
 
 
@@ -328,7 +331,7 @@ def test_max_iter_ends_unconverged_and_feasible(blocks, max_iter):
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0])
-def test_sums_are_mended_within_the_engine(blocks, tau, monkeypatch):
+def test_sums_are_corrected_within_the_engine(blocks, tau, monkeypatch):
     n, mu = blocks.shape[0], equal_mu(4)
     omega = Omega.of(mu, n)
     V = blord(blocks, mu, tau).V
@@ -337,11 +340,12 @@ def test_sums_are_mended_within_the_engine(blocks, tau, monkeypatch):
     engine = Engine(blocks, omega)
     engine.put(off)
     before = [x.copy() for x in (engine.shared.a, engine.shared.b, engine.shared.slots)]
-    monkeypatch.setattr(descent, "project_newton", None)  # other arrays of n x k
-    mended, is_last = descent.settled(engine)
-    assert not is_last
-    assert off_omega(mended, mu, omega.mass) < 1e-12
-    assert np.abs(mended - V).max() < 1e-8 * V.max()
+    monkeypatch.setattr(solving, "project_newton", None)  # other arrays of n x k
+    problem = blord_problem(blocks, omega)
+    corrected, value = settled(engine, problem, tau)
+    assert value == problem.value(corrected, tau)
+    assert off_omega(corrected, mu, omega.mass) < 1e-12
+    assert np.abs(corrected - V).max() < 1e-8 * V.max()
     np.testing.assert_array_equal(engine.get(), off)
     after = engine.shared.a, engine.shared.b, engine.shared.slots
     for x, y in zip(before, after, strict=True):
