@@ -8,5 +8,7 @@ import numpy.typing as npt
 FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+ArrayLike: TypeAlias = npt.ArrayLike
+Seed: TypeAlias = int | np.random.RandomState | None
 #: A symmetric similarity: a dense array or any scipy sparse matrix or array.
 Graph: TypeAlias = Any
