@@ -12,7 +12,7 @@ TOOLS  := $(VENV)-tools
 OLDEST := $(VENV)-floors
 LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench docs fuzz audit dist floors newest clean help
+.PHONY: demo test check fix golden bench reproduce docs fuzz audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -52,11 +52,15 @@ golden: $(TESTED) ## rewrite the golden table; the commit says why it moved
 bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks
 
+reproduce: $(TESTED) ## compute the paper's tables and figures again, in reproduction-output
+	@test -n "$(LORDCLUST_DATA)" || { echo "Set LORDCLUST_DATA to the folder with the paper's data sets, then run make reproduce again."; exit 1; }
+	"$(BIN)/python" -m reproduction all
+
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
 
-fuzz: $(TESTED)  ## try some thousand generated inputs, a minute for each target
-	"$(BIN)/python" -m fuzz
+fuzz: $(TESTED)  ## try thousands of generated inputs, up to a minute per target
+	"$(BIN)/python" -m qa.fuzz
 
 $(TOOLS)/.ready:
 	$(PYTHON) -m venv "$(TOOLS)"
@@ -64,17 +68,17 @@ $(TOOLS)/.ready:
 		bandit pip-audit build twine mypy
 	@touch "$@"
 
-audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known faults of packages
-	"$(TOOLS)/bin/bandit" --quiet --recursive src checks
+audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known vulnerabilities of packages
+	"$(TOOLS)/bin/bandit" --quiet --recursive src qa/dist.py qa/floors.py
 	"$(BIN)/python" -m pip freeze --exclude-editable > "$(TOOLS)/installed.txt"
 	"$(TOOLS)/bin/pip-audit" --strict --no-deps --disable-pip -r "$(TOOLS)/installed.txt"
 
-dist: $(TOOLS)/.ready ## build, and try the wheel as a stranger would
-	"$(TOOLS)/bin/python" checks/dist.py
+dist: $(TOOLS)/.ready ## build, and try the wheel as a new user would
+	"$(TOOLS)/bin/python" -m qa.dist
 
 floors:          ## all tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv "$(OLDEST)"
-	$(PYTHON) checks/floors.py > "$(OLDEST)/floors.txt"
+	$(PYTHON) -m qa.floors > "$(OLDEST)/floors.txt"
 	"$(OLDEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--constraint "$(OLDEST)/floors.txt" -e ".[test]"
 	"$(OLDEST)/bin/python" -m pytest -q -n 2 --dist loadgroup

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+
 from benchmarks import distributed, growth, many
 from benchmarks.__main__ import PAGE, README, RESULTS, page
-from benchmarks.common import SCALE, with_part
+from benchmarks.common import SCALE, with_block
 from benchmarks.summary import with_summary
 
 
@@ -28,7 +29,7 @@ def test_the_readme_is_made_from_the_results():
 )
 def test_the_page_on_size_is_made_from_the_results(name, file, part):
     text = SCALE.read_text()
-    assert text == with_part(text, name, part(json.loads(file.read_text())))
+    assert text == with_block(text, name, part(json.loads(file.read_text())))
 
 
 def test_the_page_on_growth_is_made_from_the_results():

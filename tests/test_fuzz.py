@@ -5,14 +5,15 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from fuzz import page
-from fuzz.__main__ import main
-from fuzz.case import decoded, encoded
-from fuzz.outcome import Outcome, require, require_refusal
-from fuzz.session import Session
-from fuzz.supervisor import Supervisor
-from fuzz.targets import TARGETS
 from hypothesis import strategies as st
+
+from qa.fuzz import page
+from qa.fuzz.__main__ import main
+from qa.fuzz.case import decoded, encoded
+from qa.fuzz.outcome import Outcome, require, require_refusal
+from qa.fuzz.session import Session
+from qa.fuzz.supervisor import Supervisor
+from qa.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="limits of time need POSIX signals"
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 #: A target that ends in all ways, for a worker of its own.
 ODD = """
 import os, signal, time
-from fuzz.outcome import Outcome
+from qa.fuzz.outcome import Outcome
 SECONDS = 0.5
 def prepare(): pass
 def make(rng): return {"number": rng.randrange(10), "bytes": b"\\xff"}

@@ -34,7 +34,7 @@ def test_seed_decides():
 
 @pytest.mark.parametrize("counts", [[1.5, 2, 3, 4], [-1, 2, 3, 4], [0, 0, 0, 0], []])
 def test_bad_counts(counts):
-    with pytest.raises(ValueError, match="counts must be a list of whole numbers"):
+    with pytest.raises(ValueError, match="counts must be a list of nonnegative"):
         four_gaussians(counts)
 
 
@@ -64,5 +64,5 @@ def test_block_graph_seed_and_single_vertex():
 def test_block_graph_refusals():
     with pytest.raises(ValueError, match=r"p_out must be a probability.*got 1.5"):
         block_graph([2, 2], 0.5, 1.5)
-    with pytest.raises(ValueError, match="sizes must be a list of whole numbers"):
+    with pytest.raises(ValueError, match="sizes must be a list of nonnegative"):
         block_graph([], 0.5, 0.1)

@@ -2,11 +2,12 @@ import json
 
 import pytest
 
-from lordclust.reproduction.paper import METHODS, NINE, SETS
-from lordclust.reproduction.plan import FEWER, LARGE, Plan, left_out
-from lordclust.reproduction.results import collect, find, signed_r2, to_text
-from lordclust.reproduction.store import Cell
-from lordclust.reproduction.table import Figure, Table, short
+from reproduction.comparison import Figure, Table, short
+from reproduction.experiments import collect
+from reproduction.paper import METHODS, NINE, SETS
+from reproduction.plan import FEWER, LARGE, Plan, left_out
+from reproduction.results import find, signed_r2, to_text
+from reproduction.store import Cell
 
 FACTS = {"python": "3"}
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lordclust.reproduction.store import Cell, Store
+from reproduction.store import Cell, Store
 
 A = Cell("scores", "sc", "wine")
 B = Cell("scores", "sc", "wine", 1, {"tau": 0.5})
@@ -89,8 +89,8 @@ def test_key_does_not_depend_on_the_order_of_settings():
 RUN = """
 import sys
 from pathlib import Path
-from lordclust.reproduction.plan import Plan
-from lordclust.reproduction.runner import run_cells
+from reproduction.plan import Plan
+from reproduction.runner import run_cells
 cells = [c for c in Plan(restarts=300).entry("symnmf", "iris")]
 run_cells(cells, Path(sys.argv[1]))
 """

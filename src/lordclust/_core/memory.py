@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 #: Arrays of n x k that the solver holds, in its own type; those in float64 that come
 #: and go at the beginning and between two taus; copies of S, each entry a number and
-#: an index. ``python -m faults memory`` measures how good that is.
+#: an index. ``python -m qa.faults memory`` measures how good that is.
 SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
 INDEX = 4
 

@@ -16,7 +16,6 @@ from lordclust.cli.list import list_
 from lordclust.cli.path import path
 from lordclust.cli.predict import predict
 from lordclust.cli.report import report
-from lordclust.cli.reproduce import reproduce
 
 
 class Verbs(click.Group):
@@ -38,5 +37,5 @@ def main() -> None:
     """Graph-based clustering with probabilities and the shares you ask for."""
 
 
-for verb in (fit, predict, path, compare, report, reproduce, list_, demo):
+for verb in (fit, predict, path, compare, report, list_, demo):
     main.add_command(verb)

@@ -1,0 +1,1 @@
+"""Fuzzing, fault injection, soak test, and checks of the packages we build."""

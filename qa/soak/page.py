@@ -1,0 +1,102 @@
+"""results.json -> docs/trust/soak.md and its picture."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import table
+from lordclust.files.atomic import whole_file
+from qa.soak.watch import growth
+
+RESULTS = Path(__file__).parent / "results.json"
+FOLDER = Path(__file__).parents[2] / "docs" / "trust"
+PAGE, PLOT = FOLDER / "soak.md", FOLDER / "soak.png"
+STEP = 10  # minutes a row
+
+
+def write() -> None:
+    """Write the page and the picture."""
+    results = json.loads(RESULTS.read_text())
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with whole_file(PAGE, True, text=True) as file:
+        file.write(page(results))
+    with whole_file(PLOT, True) as file:
+        draw(results, file)
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results in words and tables."""
+    where = ", ".join(f"{k} {v}" for k, v in results["facts"].items())
+    samples, start = results["samples"], results["warm-up minutes"]
+    files, threads = (growth(samples, start, what) for what in ("files", "threads"))
+    runs = sum(row["runs"] for row in results["work"])
+    parts = [
+        "# Soak",
+        "A service that fits again and again must not grow. `python -m qa.soak` does "
+        "mixed work in random order, from a seed, in one process: fits of many kinds, "
+        "graphs, predictions, files, reports, and errors on purpose. Once a minute it "
+        "collects garbage, gives freed memory back to the system (`malloc_trim`), and "
+        "notes the resident memory, open files and threads. After the first "
+        f"{start:g} minutes, the growth of a robust line (Theil-Sen) through the "
+        "memory must stay below 2 %.",
+        f"**{samples[-1]['minute']:.0f} minutes, {runs} pieces of work: memory grew "
+        f"by {results['growth %']:.2f} % after the warm-up**, open files by "
+        f"{files:.2f} %, threads by {threads:.2f} %. "
+        f"{failed(results['failures'])} A fixed fit between the others had the same "
+        f"bits {results['same bits']} times of {results['same bits asked']}.",
+        "![Memory by the minute](soak.png)",
+        table(by_step(samples)),
+        "What was done:",
+        table(results["work"]),
+        f"Seed {results['seed']}; {where}. The numbers are from "
+        "`qa/soak/results.json`; `python -m qa.soak --minutes 120` measures them "
+        "again, and `python -m qa.soak --page` writes this page.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def failed(failures: list[str]) -> str:
+    """Return what failed, and with which words: one example of each kind."""
+    if not failures:
+        return "No piece of work failed."
+    last = {text.partition(":")[0]: text.strip().splitlines()[-1] for text in failures}
+    examples = "; ".join(f"{kind}: `{words}`" for kind, words in last.items())
+    return f"{len(failures)} pieces of work failed ({examples})."
+
+
+def by_step(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each ten minutes: memory, and the counts at their end."""
+    rows = []
+    for begin in range(0, int(samples[-1]["minute"]) + 1, STEP):
+        part = [s for s in samples if begin <= s["minute"] < begin + STEP]
+        if part:
+            memory = sorted(s["MB"] for s in part)
+            rows.append(
+                {
+                    "minutes": f"{begin} to {begin + STEP}",
+                    "MB, least": f"{memory[0]:.1f}",
+                    "MB, median": f"{memory[len(memory) // 2]:.1f}",
+                    "MB, most": f"{memory[-1]:.1f}",
+                    "open files": part[-1]["files"],
+                    "threads": part[-1]["threads"],
+                    "work done": part[-1]["work"],
+                }
+            )
+    return rows
+
+
+def draw(results: dict[str, Any], file: Any) -> None:
+    """Draw memory by the minute."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    samples = results["samples"]
+    axes.axvspan(0, results["warm-up minutes"], color="0.92", label="warm-up")
+    axes.plot([s["minute"] for s in samples], [s["MB"] for s in samples], lw=1.2)
+    top = 1.15 * max(s["MB"] for s in samples)
+    axes.set(xlabel="minutes", ylabel="MB", ylim=(0, top), xlim=(0, None))
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
