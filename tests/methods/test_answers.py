@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lordclust.methods._agreement import compared
+from lordclust.choose.agreement import compared
 from scipy.stats import entropy
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
