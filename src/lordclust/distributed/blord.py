@@ -211,7 +211,7 @@ class BLoRD(BaseEstimator):
     def _solve(self, solver: WorkerAscent, problem: BLoRDProblem) -> None:
         """Follow the paths of the local solver, and keep the best of their ends."""
         tau = tau_for_samples(solver.n) if self.tau == "n" else float(self.tau)
-        self.tau_, self.gamma_ = tau, problem.gamma(tau)
+        self.tau_, self.gamma_ = tau, problem.tilt(tau)
         self.eigenvalues_ = tuple(problem.spectrum)
         count, best = count_starts(self.n_init, problem.omega), -np.inf
         seed_of_all = 0 if self.random_state is None else self.random_state

@@ -277,7 +277,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._extension is None:
-            if not self._takes_similarities():
+            if isinstance(self.affinity, KNNGraph):
                 raise ValueError(
                     'A model fitted on distances (KNNGraph(metric="precomputed")) has '
                     "no samples to compare new ones with. Fit it on samples, or pass "

@@ -46,14 +46,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
     n_clusters: int
 
     def _is_precomputed(self) -> bool:
-        """Tell whether X holds similarities, or distances for a KNNGraph."""
+        """Return whether X holds similarities, or distances for a KNNGraph."""
         affinity = getattr(self, "affinity", None)
-        return self._takes_similarities() or (
-            isinstance(affinity, KNNGraph) and affinity.metric == "precomputed"
-        )
-
-    def _takes_similarities(self) -> bool:
-        affinity = getattr(self, "affinity", None)
+        if isinstance(affinity, KNNGraph):
+            affinity = affinity.metric
         return isinstance(affinity, str) and affinity == "precomputed"
 
     def _check_X(self, X: Any, *, reset: bool = True) -> Any:

@@ -235,9 +235,12 @@ class DoublyStochasticClusterer(
             n, k, proportions, sample_weight, known_labels, auto=auto
         )
         links = check_links(must_link, cannot_link, omega.known, n)
-        self._check_paper(omega)
-        self._check_checkpoint(checkpoint)
-        self._check_memory(X, omega)
+        if self.algorithm == "paper":
+            self._check_paper(omega)
+        elif self.device is None:
+            self._check_memory(X, omega)
+        if checkpoint is not None:
+            self._check_checkpoint(checkpoint)
         return FitRequest(X, omega, shares, links, checkpoint)
 
     def _check_parameters(self) -> None:
@@ -272,8 +275,6 @@ class DoublyStochasticClusterer(
 
     def _check_paper(self, omega: Omega) -> None:
         """Raise an error for what the paper's algorithm was not made for."""
-        if self.algorithm != "paper":
-            return
         for needed, fine, got in (
             ("equal weights", omega.equal, "a sample_weight that is not constant"),
             ("no known labels", omega.known is None, "known_labels"),
@@ -285,10 +286,8 @@ class DoublyStochasticClusterer(
                     'algorithm="fast".'
                 )
 
-    def _check_checkpoint(self, checkpoint: PathLike | None) -> None:
+    def _check_checkpoint(self, checkpoint: PathLike) -> None:
         """Raise an error for a checkpoint that cannot be written or is of no path."""
-        if checkpoint is None:
-            return
         check_place(checkpoint)
         if not self._uses_path():
             raise ValueError(
@@ -310,8 +309,6 @@ class DoublyStochasticClusterer(
 
     def _check_memory(self, X: Graph, omega: Omega) -> None:
         """Raise an error, before the graph is built, if memory cannot suffice."""
-        if self.device is not None or self.algorithm == "paper":
-            return
         n, k = omega.shape
         edges = 0  # S has at least this many entries; a dense one is not copied
         if self._is_precomputed():
@@ -377,7 +374,8 @@ class DoublyStochasticClusterer(
 
         Starts that have not begun when a callback stops the fit are left out.
         """
-        problem = with_saved_spectrum(problem, [start.checkpoint for start in starts])
+        if request.checkpoint is not None:
+            problem = with_saved_spectrum(problem, [one.checkpoint for one in starts])
         t, threads, enough = self._goal(problem), count_threads(self.n_jobs), Event()
         parallel = min(threads, len(starts))
         part = 0.0 if self._uses_path() else 1 / len(starts)  # stops of paths report
@@ -441,7 +439,14 @@ class DoublyStochasticClusterer(
         shares = found.shares if omega.exact else omega.weight @ P / len(P)
         order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
         self._norm2 = omega.norm2(result.V)
-        self._keep_memberships(result.V, P, order, omega)
+        self.__dict__.pop("_nats", None)  # of an earlier fit
+        if self.proba_top is None:
+            # In place: with the two of them, nothing else of n x k is needed.
+            V = np.ascontiguousarray(result.V)
+            self.V_ = reordered(V, order, omega.weight)
+            self.membership_ = reordered(P, order)
+        else:
+            self._keep_largest(self.proba_top, result.V, P, order, omega)
         self.proportions_ = shares[order]
         self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
         self.objective_, self.residual_ = result.objective, result.residual
@@ -452,7 +457,7 @@ class DoublyStochasticClusterer(
         if found.selection is not None:
             self.selection_ = found.selection
         if isinstance(problem, BLoRDProblem):
-            self.tau_, self.gamma_ = found.t, problem.gamma(found.t)
+            self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
             self._problem = problem
         self._extension = None if self._is_precomputed() else self._make_extension(X)
         if not result.converged:
@@ -463,18 +468,12 @@ class DoublyStochasticClusterer(
                 ConvergenceWarning,
             )
 
-    def _keep_memberships(
-        self, V: FloatArray, P: FloatArray, order: IntArray, omega: Omega
+    def _keep_largest(
+        self, m: int, V: FloatArray, P: FloatArray, order: IntArray, omega: Omega
     ) -> None:
-        """Set ``membership_`` and ``V_``: all of them, or the largest of each row."""
-        self.__dict__.pop("_nats", None)
-        if self.proba_top is None:
-            # In place: with the two of them, nothing else of n x k is needed.
-            self.V_ = reordered(np.ascontiguousarray(V), order, omega.weight)
-            self.membership_ = reordered(P, order)
-            return
+        """Set ``membership_`` and ``V_``: the largest entries of each row."""
         self._nats = row_entropy(P)
-        self.membership_ = top_entries(P, self.proba_top)
+        self.membership_ = top_entries(P, m)
         M = self.membership_
         i, j = np.repeat(np.arange(len(P)), np.diff(M.indptr)), M.indices
         V_ = M.copy()

@@ -151,10 +151,9 @@ def make_omega(
     """
     k = check_n_clusters(n_clusters, n)
     p, known = check_weights(sample_weight, n), check_known_labels(known_labels, n, k)
+    prior, strength = split_proportions(None if auto else proportions)
     if auto:
-        prior, strength = shares_around(known, k, p), np.inf
-    else:
-        prior, strength = split_proportions(proportions)
+        prior = shares_around(known, k, p)
     shares = check_proportions(prior, k)
     omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
     if omega.exact and known is not None:

@@ -164,10 +164,6 @@ class BLoRDProblem(Problem):
     def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
         return remove_constant_diagonal(S, omega.equal)
 
-    def gamma(self, tau: float) -> float:
-        """Return gamma for the user's S."""
-        return self.spectrum.gamma(tau) - self.shift
-
     def tilt(self, t: float) -> float:
         """Return gamma(tau) for the S that is solved for."""
         return self.spectrum.gamma(t)

@@ -86,7 +86,8 @@ def find_spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
     One Lanczos run from a fixed vector gives both. If it fails, Gershgorin's discs
     bound them.
     """
-    S = weighted_graph(S, weight)
+    if weight is not None and np.any(weight != 1):
+        S = weighted_graph(S, weight)
     n = S.shape[0]
     if n <= DENSE_EIGEN:
         values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
