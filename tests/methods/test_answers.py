@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lordclust.choose.agreement import compared
 from scipy.stats import entropy
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from lordclust import BLoRD, LoRD
+from lordclust.choose.agreement import compared
 from lordclust.result import Agreement
 from strategies import block_graph, generators
 
