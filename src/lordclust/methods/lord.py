@@ -154,27 +154,26 @@ class DoublyStochasticClusterer(
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Weights of the samples, P(x_i) up to a factor; equal by default. Weight 2
-            is the sample twice. A sample of weight 0 influences nobody, but gets a
-            membership from those it is similar to.
+            Weights of the samples, P(x_i) up to a factor; equal by default. A weight of
+            2 counts the sample twice. A sample of weight 0 has no influence, but gets a
+            membership from the samples it is similar to.
         known_labels : array-like of int, shape (n,), optional
             Clusters of samples, from 0 to n_clusters-1, -1 where unknown. Their
-            memberships are fixed, and pull those of other samples. Cluster j is then
-            the one you call j; only clusters without known samples are numbered
-            by size.
+            memberships are fixed, and influence those of other samples. Clusters with
+            known samples keep their number; the others are numbered by size.
         must_link, cannot_link : array-like of int, shape (m, 2), optional
             Pairs of samples that belong together, and pairs that do not: edges of
-            weight +w and -w in S, w as much as all neighbours of the two samples.
-            Strong wishes, not constraints: all but a few are met.
+            weight +w and -w in S, where w is as large as the weight of all neighbours
+            of the two samples. These are soft constraints: nearly all are met.
         checkpoint : str or Path, optional
             A file that is rewritten after each tau of the path (each step, for
-            LoRD). If the process ends before the fit does, in whatever way, the same
-            fit goes on after the last finished one and ends in the same bits. A file
-            of another problem is refused. It stays when the fit is done; several
-            paths (``n_init``) have files of their own, with .2, .3 and so on at the
-            end. The graph is built again: build it beforehand if that takes long.
-            Not a parameter of the constructor, as a file belongs to one fit: copies
-            of a model (in a grid search, say) would write to the same one.
+            LoRD). If the process ends before the fit does, the same call resumes after
+            the last finished tau, with the same result to the bit. A file of another
+            problem raises an error. The file is kept when the fit is done; with several
+            paths (``n_init``) each has its own file, with .2, .3 and so on appended.
+            The graph is built again: build it beforehand if that takes long. This is
+            not a parameter of the constructor, because a file belongs to one fit:
+            copies of a model (in a grid search, say) would write to the same file.
 
         Returns
         -------
@@ -493,9 +492,9 @@ class LoRD(DoublyStochasticClusterer):
 
     with S scaled so that its entries sum to 1 and mu the square roots of the cluster
     proportions: kernel k-means with only the orthogonality of V relaxed, so that
-    V gives probabilities [1]_. The model is theirs; ``algorithm="paper"`` is their
-    algorithm, ``"fast"`` solves the same problem by accelerated steps with an exact
-    projection.
+    V gives probabilities [1]_. The model is the published one; ``algorithm="paper"`` is
+    the published algorithm, and ``"fast"`` solves the same problem by accelerated steps
+    with an exact projection.
 
     Parameters
     ----------
@@ -503,82 +502,84 @@ class LoRD(DoublyStochasticClusterer):
         Number of clusters k.
     proportions : array-like of shape (n_clusters,) or (prior, strength), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a
-        wish, at a price in the objective: 10 keeps them nearly, 1 lets them move by
-        some hundredths, 0.1 by far, infinity not at all. ``prior=None`` is equal.
+        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
+        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
+        they move by a few hundredths, at 0.1 by more, at infinity not at all.
+        ``prior=None`` means equal shares.
     cluster_sizes : array-like of int, shape (n_clusters,), optional
-        How many samples get label j, instead of ``proportions``; they sum to n, and
-        are met exactly.
+        Number of samples with label j, instead of ``proportions``. They must sum to n,
+        and are met exactly.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax", the default without
         ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples a cluster (whole numbers by
-        largest remainders), those of the largest total membership. Samples are
-        counted, whatever their weights.
+        labels with exactly n * proportions samples per cluster (rounded to whole
+        numbers by largest remainders), those with the largest total membership.
+        Samples are counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X
+        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
+        function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
     start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
         "path": add tilt ||V||_F^2 with tilt from -lambda_max(S), where the problem is
         concave, up to 0, following the solution. "random": Sinkhorn-scaled random
-        points. An array is V, or the labels of another clustering.
+        points. An array is taken as V, or as the labels of another clustering.
     n_init : int or "auto", default="auto"
-        Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
-        paths if shares are given that differ, 10 random starts.
+        Number of starts; the best objective is kept. "auto": 1 for a given start or a
+        path, 5 paths if unequal shares are given, 10 random starts.
     max_iter : int, default=4000
-        Limit of iterations of each descent.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
-        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+        Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     algorithm : {"fast", "paper"}, default="fast"
-        "paper" is Algorithms 1 to 3 of the paper with their misprints corrected
-        (plain steps, Dykstra, Sinkhorn-scaled random starts): the slow reference.
+        "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
+        (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. A path without it is the same every time.
+        For the starts. Without it a path is the same every time.
     n_jobs : int, optional
-        Threads. By default all cores; results do not depend on it.
+        Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there. By default the compiled solver, which is the
-        faster one on a CPU. Results are NumPy's arrays.
+        Solve with PyTorch on this device. By default the compiled solver is used, which
+        is faster on a CPU. Results are NumPy arrays.
     proba_top : int, optional
         Keep only the m most probable clusters of each sample, for many clusters:
-        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
-        Rows still sum to 1, as what is kept is scaled up; column means are only near
-        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
-        from all clusters, before.
+        ``membership_`` and ``V_`` are then sparse, with n x m numbers instead of n x k.
+        Rows are rescaled to sum to 1; column means are then only close to
+        ``proportions_``. ``labels_``, ``sizes_`` and ``uncertainty_`` are computed
+        before, from all clusters.
     dtype : {"float64", "float32"}, default="float64"
-        What S, V and all else of n x k numbers is kept in. "float32" halves the
-        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
-        On a device S and its products are float32 then, V stays float64.
+        Type in which S, V and other arrays of n x k numbers are stored. "float32"
+        halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
+        up to 1e-6. On a device, S and its products are then float32, and V is float64.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, 0 to k-1, or nearly so where exact
-        sizes ask for it. Clusters of equal share are numbered by falling size, then
-        by their first sample; clusters with known samples keep their number.
+        The most probable cluster of each sample, 0 to k-1, except where exact sizes
+        require another one. Clusters of equal share are numbered by decreasing size,
+        then by their first sample; clusters with known samples keep their number.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
-        P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
+        P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
-        The shares asked for, or those reached if they may give way.
+        The shares requested, or those found if they are soft or automatic.
     sizes_ : ndarray of int, shape (k,)
-        How many samples have each label. Close to n * proportions_, and equal with
-        exact rounding.
+        Number of samples with each label: close to n * proportions_, and equal to it
+        with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
-        Where the kept descent ended, and its objective at each iteration, the price
-        of shares that give way included.
+        Result of the best descent, and its objective at each iteration, including the
+        penalty of soft shares.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float
-        Part of the true nearest neighbours that the graph was built from, 1 if the
-        search was exact; not with other affinities.
+        Fraction of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; only with "knn" or a KNNGraph.
 
     References
     ----------
@@ -650,105 +651,107 @@ class BLoRD(DoublyStochasticClusterer):
     with gamma = -lambda_max(S) + tau (lambda_max(S) - lambda_min(S)) and mu the
     square roots of the cluster proportions. tau turns the clustering from soft (0:
     every membership equals the proportions) to hard (1: memberships are mostly 0
-    or 1) [1]_. The model is theirs; ``algorithm="paper"`` is their algorithm,
-    ``"fast"`` solves the same problem by accelerated steps with an exact projection,
-    following the solution from small tau.
+    or 1) [1]_. The model is the published one; ``algorithm="paper"`` is the published
+    algorithm, and ``"fast"`` solves the same problem by accelerated steps with an exact
+    projection, following the solution from small tau.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     tau : float or {"auto", "n", "blocks"}, default=1.0
-        From soft (0) to hard (1). "auto": the tau, on five paths, whose clusters
-        features and graph speak most for (``selection_``); no labels are needed. "n"
-        and "blocks": the paper's rules min(2 n^-0.24, 1) and
-        min(0.34 exp(50 b - 0.03 log n), 1), b the share of the k smallest Laplacian
-        eigenvalues.
+        From soft (0) to hard (1). "auto": the tau, on five paths, whose partition has
+        the most evidence from features and graph (``selection_``); no labels are
+        needed. "n" and "blocks": the paper's rules min(2 n^-0.24, 1) and
+        min(0.34 exp(50 b - 0.03 log n), 1), where b is the share of the k smallest
+        Laplacian eigenvalues.
     proportions : array-like of shape (n_clusters,), (prior, strength) or "auto"
         Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a
-        wish, at a price in the objective: 10 keeps them nearly, 1 lets them move by
-        some hundredths, 0.1 by far, infinity not at all (at 0 one cluster takes
-        all). ``prior=None`` is equal. "auto": the sizes of the clusters that
-        features and graph speak most for; then ``n_clusters`` is the largest number
-        of clusters, and some may stay empty.
+        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
+        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
+        they move by a few hundredths, at 0.1 by more, at infinity not at all (at 0 one
+        cluster takes everything). ``prior=None`` means equal shares. "auto": the sizes
+        of the partition with the most evidence from features and graph; then
+        ``n_clusters`` is the largest number of clusters, and some may stay empty.
     cluster_sizes : array-like of int, shape (n_clusters,), optional
-        How many samples get label j, instead of ``proportions``; they sum to n, and
-        are met exactly.
+        Number of samples with label j, instead of ``proportions``. They must sum to n,
+        and are met exactly.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax", the default without
         ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples a cluster (whole numbers by
-        largest remainders), those of the largest total membership. Samples are
-        counted, whatever their weights.
+        labels with exactly n * proportions samples per cluster (rounded to whole
+        numbers by largest remainders), those with the largest total membership.
+        Samples are counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X
+        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
+        function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
     start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
-        "path": follow the solution from small tau up to ``tau``; better optima than
-        dozens of random starts. "random": Sinkhorn-scaled random points. An array is
-        V, or the labels of another clustering: the quick way for many clusters.
+        "path": follow the solution from small tau up to ``tau``, which finds better
+        optima than dozens of random starts. "random": Sinkhorn-scaled random points. An
+        array is taken as V, or as the labels of another clustering: the fast way for
+        many clusters.
     n_init : int or "auto", default="auto"
-        Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
-        paths if shares are given that differ, 10 random starts.
+        Number of starts; the best objective is kept. "auto": 1 for a given start or a
+        path, 5 paths if unequal shares are given, 10 random starts.
     max_iter : int, default=4000
-        Limit of iterations of each descent.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
-        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+        Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     algorithm : {"fast", "paper"}, default="fast"
-        "paper" is Algorithms 1 to 3 of the paper with their misprints corrected
-        (plain steps, Dykstra, Sinkhorn-scaled random starts): the slow reference.
+        "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
+        (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. A path without it is the same every time.
+        For the starts. Without it a path is the same every time.
     n_jobs : int, optional
-        Threads. By default all cores; results do not depend on it.
+        Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there. By default the compiled solver, which is the
-        faster one on a CPU. Results are NumPy's arrays.
+        Solve with PyTorch on this device. By default the compiled solver is used, which
+        is faster on a CPU. Results are NumPy arrays.
     proba_top : int, optional
         Keep only the m most probable clusters of each sample, for many clusters:
-        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
-        Rows still sum to 1, as what is kept is scaled up; column means are only near
-        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
-        from all clusters, before.
+        ``membership_`` and ``V_`` are then sparse, with n x m numbers instead of n x k.
+        Rows are rescaled to sum to 1; column means are then only close to
+        ``proportions_``. ``labels_``, ``sizes_`` and ``uncertainty_`` are computed
+        before, from all clusters.
     dtype : {"float64", "float32"}, default="float64"
-        What S, V and all else of n x k numbers is kept in. "float32" halves the
-        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
-        On a device S and its products are float32 then, V stays float64.
+        Type in which S, V and other arrays of n x k numbers are stored. "float32"
+        halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
+        up to 1e-6. On a device, S and its products are then float32, and V is float64.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, 0 to k-1, or nearly so where exact
-        sizes ask for it. Clusters of equal share are numbered by falling size, then
-        by their first sample; clusters with known samples keep their number.
+        The most probable cluster of each sample, 0 to k-1, except where exact sizes
+        require another one. Clusters of equal share are numbered by decreasing size,
+        then by their first sample; clusters with known samples keep their number.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
-        P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
+        P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
-        The shares asked for, or those reached if they may give way.
+        The shares requested, or those found if they are soft or automatic.
     sizes_ : ndarray of int, shape (k,)
-        How many samples have each label. Close to n * proportions_, and equal with
-        exact rounding.
+        Number of samples with each label: close to n * proportions_, and equal to it
+        with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
-        Where the kept descent ended, and its objective at each iteration, the price
-        of shares that give way included.
+        Result of the best descent, and its objective at each iteration, including the
+        penalty of soft shares.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float
-        Part of the true nearest neighbours that the graph was built from, 1 if the
-        search was exact; not with other affinities.
+        Fraction of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; only with "knn" or a KNNGraph.
     tau_, gamma_ : float
-        The tau used and its gamma.
+        The tau used, and its gamma.
     selection_ : Selection
-        With "auto": every candidate, what speaks for it, and its sizes.
+        With "auto": all candidates with their evidence and sizes.
 
     References
     ----------
@@ -764,7 +767,7 @@ class BLoRD(DoublyStochasticClusterer):
     >>> model.membership_.mean(axis=0).round(6)
     array([0.333333, 0.333333, 0.333333])
 
-    Labels of exactly the sizes you choose:
+    Labels with given sizes:
 
     >>> BLoRD(3, cluster_sizes=[50, 60, 40]).fit(X).sizes_
     array([50, 60, 40])
@@ -861,22 +864,22 @@ class BLoRD(DoublyStochasticClusterer):
         """Return how far labels depend on the path that led to them.
 
         Solves the fitted problem again along other paths to ``tau_``: from other
-        random points, at other first taus, in other steps. Where the objective has
-        several good optima they end in different ones. Each costs about one fit.
+        random points, at other first taus, in other steps. If the objective has several
+        good optima, they end in different ones. Each path costs about one fit.
 
         Parameters
         ----------
         n_paths : int, default=5
-            How many paths.
+            Number of paths.
         random_state : int, RandomState or None, default=0
-            For their beginnings.
+            For their starts.
 
         Returns
         -------
         agreement : Agreement
-            For each sample the part of the paths that give it the same label
-            (clusters matched as well as possible), the mean adjusted Rand index
-            between all of them, their labels and their objectives.
+            For each sample the fraction of paths that give it the same label (with
+            clusters matched), the mean adjusted Rand index between all of them, their
+            labels and their objectives.
 
         Examples
         --------
@@ -910,11 +913,11 @@ def numbered(
     P : ndarray of shape (n, k)
         Memberships, clusters in any order.
     shares : ndarray of shape (k,)
-        What exact labels are to meet, if ``omega`` keeps memberships to them too;
-        otherwise they meet the shares of P.
+        Shares that exact labels meet, if those of ``omega`` are exact; otherwise they
+        meet the shares of P.
     omega : Omega
-        Clusters of equal mu may change places, unless they have known samples. A
-        sample without weight has no say in the order.
+        Clusters of equal mu may change places, unless they have known samples. Samples
+        without weight do not affect the order.
     exact : bool
         Labels with n * shares samples per cluster, rounded to whole numbers, of the
         largest total membership; otherwise the most probable cluster of each.
@@ -944,12 +947,12 @@ def numbered(
 
 
 def _check_places(known: IntArray, sizes: IntArray) -> None:
-    """Refuse more known samples in a cluster than exact rounding gives it."""
+    """Raise an error if a cluster has more known samples than exact labels."""
     taken = np.bincount(known[known >= 0], minlength=len(sizes))
     worst = int((taken - sizes).argmax())
     if taken[worst] > sizes[worst]:
         raise ValueError(
             f"known_labels put {taken[worst]} samples into cluster {worst}, which has "
-            f"{sizes[worst]} places by exact rounding. Give it a larger size or "
+            f"{sizes[worst]} by exact rounding. Give it a larger size or "
             'proportion, or use rounding="argmax".'
         )
