@@ -29,9 +29,9 @@ class Omega:
     mu : ndarray of shape (k,)
         Square roots of the proportions.
     mass : ndarray of shape (n,)
-        What the rows of V mu must be.
+        Values of V mu.
     weight : ndarray of shape (n,)
-        How much each row counts.
+        Weight of each row.
     known : ndarray of int, shape (n,), optional
         Clusters of samples, -1 where unknown. Known rows have one entry, which makes
         the set a face of itself.
@@ -81,7 +81,7 @@ class Omega:
 
     @property
     def price(self) -> float:
-        """What |sum_i weight_i V_i - mu|^2 costs."""
+        """Factor of the penalty |sum_i weight_i V_i - mu|^2."""
         return self.strength * self.width / len(self.mass)
 
     @property
@@ -91,8 +91,8 @@ class Omega:
         return float(self.mass.max() / (1 if self.exact else (self.mu**2).min()))
 
     def ease(self, step: float) -> float:
-        """Return by how much a column gives way to its multiplier, at this step."""
-        # For no price at all, a very small one: multipliers of nearly 0.
+        """Return by how much a column yields to its multiplier, at this step."""
+        # Without a penalty, a very small one: multipliers of nearly 0.
         least = 1e-9 / len(self.mass)
         return 0.0 if self.exact else 1 / max(step * self.price, least)
 
@@ -118,7 +118,7 @@ class Omega:
         return sum(float(part.sum(dtype=np.float64)) for part in parts)
 
     def penalty(self, V: FloatArray) -> float:
-        """Return what V pays for columns that are not mu."""
+        """Return the penalty of columns that do not sum to mu."""
         if self.exact:
             return 0.0
         return self.price * float(((self.column_sums(V) - self.mu) ** 2).sum())

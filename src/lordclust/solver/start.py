@@ -142,9 +142,8 @@ def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
 def spectral_start(S: Graph, omega: Omega) -> FloatArray:
     """Return the point that spectral clustering suggests, somewhat softened.
 
-    The larger a spectral cluster, the larger the share that it gets: shares that
-    differ are tied to clusters from the beginning, where a random point ties them to
-    whatever comes first.
+    The larger a spectral cluster, the larger its share: unequal shares belong to the
+    right clusters from the beginning, which a random point leaves to chance.
     """
     labels = spectral_labels(S, len(omega.mu))
     sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
@@ -164,14 +163,14 @@ def spectral_labels(S: Graph, n_clusters: int) -> IntArray:
 def _scales_around(
     known: IntArray, P: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    """Return scales for the unknown rows, that fill what the known ones leave."""
+    """Return scales for the unknown rows, which fill what the known ones leave."""
     free = known < 0
     taken = np.bincount(known[~free], rows[~free], minlength=len(columns))
     room = np.maximum(columns - taken, 0.0)
     has_room = room > 1e-9 * columns
     if not rows[free].any() or not has_room.any():
         return np.ones(len(columns))
-    # Columns that may give way can be overfull: what is left is shared out.
+    # Soft columns can be overfull: the rest is distributed.
     left = room[has_room] * (rows[free].sum() / room[has_room].sum())
     right = np.zeros(len(columns))
     right[has_room] = _scales(P[free][:, has_room], rows[free], left)
@@ -179,7 +178,7 @@ def _scales_around(
 
 
 def given_start(V: Graph, omega: Omega) -> FloatArray:
-    """Return a user's start: labels, or V as a fit leaves it.
+    """Return a user's start: labels, or V of a fitted model.
 
     The rows of V are freed of their weights.
     """
@@ -194,7 +193,7 @@ def given_start(V: Graph, omega: Omega) -> FloatArray:
         raise ValueError(
             f"start must be a finite array of shape {omega.shape}, samples by "
             f"clusters, or {n} labels from 0 to {k - 1}, got shape {V.shape} of "
-            f"{got}. V_ of a fitted model is one, labels_ of another the other."
+            f"{got}. Pass V_ or labels_ of a fitted model."
         )
     heavy = omega.weight > 0
     start = np.outer(omega.mass, omega.mu)  # for rows without weight, which V_ lacks
