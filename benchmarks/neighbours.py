@@ -17,7 +17,7 @@ from benchmarks.common import SCALE, clock, facts, peak, table, where, with_part
 from benchmarks.growth import in_process, mixture
 
 N = 200_000
-SEARCHES = ("exact", "cells", "faiss", "voyager")
+SEARCHES = ("exact", "cells")
 RESULTS = Path(__file__).parent / "neighbours.json"
 
 
