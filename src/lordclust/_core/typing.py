@@ -13,3 +13,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Graph: TypeAlias = Any
 #: Samples, one per row: array-like, or any scipy sparse matrix or array.
 Samples: TypeAlias = Any
+#: An estimator that is compatible with scikit-learn.
+Estimator: TypeAlias = Any
+#: A matplotlib Axes, of a library that is optional and loaded late.
+Axes: TypeAlias = Any

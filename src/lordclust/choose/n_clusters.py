@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.metrics.cluster import pair_confusion_matrix
 from sklearn.utils import check_random_state
 
+from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust._core.html import html_table
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import FloatArray, Graph, IntArray
@@ -24,9 +25,6 @@ from lordclust.solver.path import tau_path
 TAUS, TOL = np.geomspace(0.06, 1, 9), 1e-3
 #: Fewer paths leave no pairs when one of them is left out for the standard error.
 FEWEST_PATHS = 3
-
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE, ORANGE, INK, QUIET, PALE = "#0072B2", "#D55E00", "#222222", "#767676", "#B9D6E8"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

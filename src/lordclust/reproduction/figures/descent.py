@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from lordclust._core.colors import BLUE, ORANGE
 from lordclust.datasets import CATALOG
 from lordclust.plots._axes import quiet
-from lordclust.plots.palette import BLUE, ORANGE
 from lordclust.reproduction.figures._sheet import legend, sheet, titles
 from lordclust.reproduction.paper import SETS
 from lordclust.reproduction.results import Results, find

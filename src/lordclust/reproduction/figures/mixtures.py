@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from lordclust._core.colors import BLUE, ORANGE, cluster_colours
 from lordclust.datasets.synthetic import MIXTURES
 from lordclust.plots._axes import bare, quiet
-from lordclust.plots.palette import BLUE, ORANGE, cluster_colours
 from lordclust.reproduction.figures._sheet import sheet
 from lordclust.reproduction.results import Results, find
 from lordclust.reproduction.work.grid import taus
