@@ -10,6 +10,8 @@ from lordclust.report.encode import inert_html
 
 #: Longest text of a fact; the parameter of a fit may be a large array.
 LONGEST = 300
+#: A longer text in a table may be broken into lines, but not into narrow ones.
+LONG = 20
 
 #: Names and values of one group of facts, or of one row.
 Facts = Mapping[str, object]
@@ -97,9 +99,10 @@ def table_html(rows: Sequence[Facts], marked: int | None = None) -> str:
     for i, row in enumerate(rows):
         body += '<tr class="kept">' if i == marked else "<tr>"
         for name in columns:
-            value = row.get(name)
-            is_number = isinstance(value, int | float | np.number)
-            cell = '<td class="number">' if is_number else "<td>"
-            body += f"{cell}{inert_html(show(value))}</td>"
+            value, text = row.get(name), show(row.get(name))
+            kind = "long" if len(text) > LONG else ""
+            kind = "number" if isinstance(value, int | float | np.number) else kind
+            body += f'<td class="{kind}">' if kind else "<td>"
+            body += f"{inert_html(text)}</td>"
         body += "</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

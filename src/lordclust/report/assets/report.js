@@ -117,7 +117,7 @@
     };
     const reach = 20000 * (1.1 + room);
     const tags = data.ring.map((j) => [j, reach * corners[2 * j], reach * corners[2 * j + 1]]);
-    const note = "their probabilities, uncertain ones between clusters";
+    const note = "their probabilities: between clusters if uncertain";
     return { name: "Probabilities", note, box: [-reach, -reach, reach, reach], at, tags };
   }
 
