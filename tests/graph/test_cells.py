@@ -115,6 +115,16 @@ def test_a_round_finds_the_best_of_all_neighbours_of_neighbours(search):
         assert set(search.who[i]) == set(best)
 
 
+def test_points_without_candidates_are_compared_with_all(search):
+    search.compare(4)
+    search.who[:7] = -1
+    index, d = search.result()
+    own = search.cells.order[:7]
+    exact, away = knn.nearest(hard_points(3000), 10)
+    np.testing.assert_array_equal(index[own], exact[own])
+    np.testing.assert_allclose(d[own], away[own])
+
+
 def test_lists_hold_neighbours_and_reverse_neighbours():
     who = np.array([[1, 2], [0, 2], [1, -1], [0, 1]], np.int32)
     fresh = np.array([[1, 0], [0, 0], [0, 0], [1, 0]], bool)

@@ -46,13 +46,12 @@ def test_the_graph_separates_components(form):
 
 def test_features_come_first():
     S = np.ones((4, 4))
-    assert make_layout(np.eye(4), S, 4, 2).name == "Features"
-    assert make_layout(None, S, 4, 2).name == "Graph"
-    assert make_layout(None, None, 4, 2) is None
+    assert make_layout(4, 2, X=np.eye(4), S=S).name == "Features"
+    assert make_layout(4, 2, S=S).name == "Graph"
+    assert make_layout(4, 2) is None
 
 
 @pytest.mark.parametrize("name", ["X", "S"])
 def test_other_samples_are_refused(name):
-    given = {"X": None, "S": None, name: np.ones((3, 3))}
     with pytest.raises(ValueError, match=f"{name} must have a row for each of the 4 "):
-        make_layout(**given, n=4, k=2)
+        make_layout(4, 2, **{name: np.ones((3, 3))})

@@ -26,9 +26,8 @@ from lordclust._core.memory import check_memory
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph import _cells_kernels as kernels
 from lordclust.graph._brute_kernels import scan_rows
-from lordclust.graph._recall import RecallSample, complete, measured
 from lordclust.graph.euclidean import SearchSpace
-from lordclust.graph.knn import Progress
+from lordclust.graph.knn import Progress, nearest_of
 from lordclust.graph.row_blocks import slices, squared_norms
 
 #: Cells that a point is compared with at first, and the factor by which they grow
@@ -47,6 +46,9 @@ SMALLEST, TILE = 64, 1 << 22
 PIECE, PIECES = 1 << 13, 64
 #: Fraction of the work before distances are measured, approximately.
 BEFORE_RESULT = 0.9
+#: Points whose true neighbours are found, to estimate the recall, and points that they
+#: are compared with at once.
+SAMPLE, BLOCK_POINTS = 1000, 1 << 14
 
 Part = TypeVar("Part")
 
@@ -119,7 +121,10 @@ class _Search:
         self.space, self.count, self.kept, self.pool = space, count, kept, pool
         self.callback, self.done = callback, 0.0
         self.n = n = len(space.base)
-        self.sample = RecallSample(space, count, min(kept + 1, n))
+        self.sample = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+        d = _true_nearest(space, self.sample, count, min(kept + 1, n))[1]
+        # By distance: it does not matter which of several equally near are found.
+        self.last = d[:, -1:] * (1 + 1e-9)
         self.cells = cut_into_cells(space.base, pool)
         self.points = space.base[self.cells.order]
         # Where queries are the points themselves, one array is enough.
@@ -196,11 +201,11 @@ class _Search:
 
     def recall(self) -> float:
         """Return the share of the true neighbours that is found so far."""
-        own = self.sample.own
         place = np.empty(self.n, dtype=np.int64)
         place[self.cells.order] = np.arange(self.n)
-        d = measured(self.space, own, self._named(place[own]), self.count)[1]
-        return self.sample.recall(d)
+        found = self._named(place[self.sample])
+        d = _measured(self.space, self.sample, found, self.count)[1]
+        return float(np.mean(d <= self.last))
 
     def result(self) -> tuple[IntArray, FloatArray]:
         """Return neighbours and distances in the order of the samples."""
@@ -208,9 +213,15 @@ class _Search:
         d = np.empty((self.n, self.count))
 
         def task(rows: slice) -> None:
-            own, found = self.cells.order[rows], self._named(rows)
-            asked = min(self.kept + 1, self.n)
-            index[own], d[own] = complete(self.space, own, found, self.count, asked)
+            own = self.cells.order[rows]
+            who, away = _measured(self.space, own, self._named(rows), self.count)
+            short = np.flatnonzero(np.isinf(away[:, -1]))
+            if short.size:  # too few were found: compare with all points
+                few, wanted = own[short], min(self.kept + 1, self.n)
+                who[short], away[short] = _true_nearest(
+                    self.space, few, self.count, wanted
+                )
+            index[own], d[own] = who, away
 
         self._all(task, slices(self.n, PIECE), 1.0)
         return index, d
@@ -233,6 +244,35 @@ class _Search:
     def _halfway(self) -> float:
         """Return the progress after the next part, however many there are."""
         return (self.done + BEFORE_RESULT) / 2
+
+
+def _true_nearest(
+    space: SearchSpace, own: IntArray, count: int, wanted: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the neighbours of some points by comparing them with all."""
+    found = np.zeros((len(own), wanted), dtype=np.int64)
+    for rows in slices(len(own), SAMPLE):
+        Q = space.queries(own[rows])
+        best = np.full((len(Q), wanted), np.inf, dtype=np.float32)
+        nobody = np.full(len(Q), -1)  # a point may find itself
+        norms = squared_norms(Q)
+        for cols in slices(len(space.base), BLOCK_POINTS):
+            points = space.base[cols]
+            scan_rows(
+                Q @ points.T, norms, squared_norms(points), nobody, cols.start, best,
+                found[rows],
+            )  # fmt: skip
+    return _measured(space, own, found, count)
+
+
+def _measured(
+    space: SearchSpace, own: IntArray, found: IntArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the nearest of the found, infinitely far where there are too few."""
+    missing = (found < 0) | (found == own[:, None])
+    d = space.measure(own, np.where(missing, 0, found))
+    d[missing] = np.inf
+    return nearest_of(found, d, count)
 
 
 def cut_into_cells(points: FloatArray, pool: ThreadPoolExecutor) -> Cells:

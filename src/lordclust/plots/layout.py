@@ -22,19 +22,33 @@ class Layout(NamedTuple):
     axis_names: tuple[str, str] = ("", "")
 
 
-def make_layout(X: Samples | None, S: Graph | None, n: int, k: int) -> Layout | None:
-    """Return the layout of n samples by X, without X by S, without both None."""
-    for name, given in (("X", X), ("S", S)):
-        if given is None:
-            continue
-        given = given if sparse.issparse(given) else to_array(given, name)
-        if len(given.shape) != 2 or given.shape[0] != n:
+def make_layout(
+    n: int,
+    k: int,
+    *,
+    X: Samples | None = None,
+    S: Graph | None = None,
+    coordinates: ArrayLike | None = None,
+) -> Layout | None:
+    """Return the layout of n samples: as given, by X, by S, or None without all."""
+    if coordinates is not None:
+        found = to_array(coordinates, "coordinates")
+        if found.shape != (n, 2):
             raise ValueError(
-                f"{name} must have a row for each of the {n} fitted samples, got shape "
-                f"{given.shape}. Pass the {name} that the model was fitted with."
+                f"coordinates must have shape ({n}, 2), one row per sample, got "
+                f"{found.shape}. Pass for example a UMAP or t-SNE embedding."
             )
-        return of_features(given) if name == "X" else of_graph(given, k)
-    return None
+        return Layout(np.asarray(found, dtype=float))
+    name, given = ("S", S) if X is None else ("X", X)
+    if given is None:
+        return None
+    given = given if sparse.issparse(given) else to_array(given, name)
+    if len(given.shape) != 2 or given.shape[0] != n:
+        raise ValueError(
+            f"{name} must have a row for each of the {n} fitted samples, got shape "
+            f"{given.shape}. Pass the {name} that the model was fitted with."
+        )
+    return of_graph(given, k) if X is None else of_features(given)
 
 
 def of_features(X: Samples) -> Layout:
@@ -77,14 +91,3 @@ def principal(X: Samples) -> FloatArray:
         pca = PCA(min(2, *X.shape), random_state=0)
     found = pca.fit_transform(X)
     return np.column_stack([found, np.zeros((len(found), 2 - found.shape[1]))])
-
-
-def given_layout(coordinates: ArrayLike, n: int) -> Layout:
-    """Return coordinates of shape (n, 2) as a layout."""
-    found = to_array(coordinates, "coordinates")
-    if found.shape != (n, 2):
-        raise ValueError(
-            f"coordinates must have shape ({n}, 2), one row per sample, got "
-            f"{found.shape}. Pass for example a UMAP or t-SNE embedding."
-        )
-    return Layout(np.asarray(found, dtype=float))

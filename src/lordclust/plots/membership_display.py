@@ -16,7 +16,7 @@ from lordclust._core.typing import (
 )
 from lordclust.plots._axes import Display, bare
 from lordclust.plots.fitted import labels_of, membership_of, path_of
-from lordclust.plots.layout import Layout, given_layout, make_layout
+from lordclust.plots.layout import Layout, make_layout
 from lordclust.result import TauPath
 from lordclust.rounding.labels import labels_from
 
@@ -98,15 +98,9 @@ class MembershipDisplay(Display):
         display : MembershipDisplay
         """
         labels, P = labels_of(model), membership_of(model)
-        n, k = P.shape
-        if getattr(model, "affinity", None) == "precomputed":
-            X = None
-        S = getattr(model, "affinity_matrix_", None) if X is None else None
-        layout = (
-            make_layout(X, S, n, k)
-            if coordinates is None
-            else given_layout(coordinates, n)
-        )
+        X = None if getattr(model, "affinity", None) == "precomputed" else X
+        S = getattr(model, "affinity_matrix_", None)
+        layout = make_layout(*P.shape, X=X, S=S, coordinates=coordinates)
         if layout is None:
             raise ValueError(
                 f"X is needed to lay out the samples of {type(model).__name__}, which "
@@ -143,11 +137,7 @@ class MembershipDisplay(Display):
         display : MembershipDisplay
         """
         P = path_of(path).membership(tau)
-        layout = (
-            make_layout(X, None, *P.shape)
-            if coordinates is None
-            else given_layout(coordinates, len(P))
-        )
+        layout = make_layout(*P.shape, X=X, coordinates=coordinates)
         if layout is None:
             raise ValueError(
                 "A path has no positions of its samples. Pass X or coordinates."

@@ -137,7 +137,7 @@ def write_report(
     data = _data(snapshots, points)
     data |= _texts(snapshots, points, ids, labels)
     data |= {"layout": None, "features": _features(X, names, snapshots)}
-    layout = make_layout(X, S, snapshots.n, snapshots.k)
+    layout = make_layout(snapshots.n, snapshots.k, X=X, S=S)
     if layout is not None:
         xy = packed(as_grid(layout.coordinates[points]))
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
