@@ -52,12 +52,7 @@ class BlocksDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Estimator,
-        *,
-        max_samples: int = 600,
-        ax: Axes = None,
-        **kwargs: Any,
+        cls, model: Estimator, *, max_samples: int = 600, ax: Axes = None, **kwargs: Any
     ) -> Self:
         """Draw the blocks of a fitted model.
 

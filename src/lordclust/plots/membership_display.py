@@ -180,18 +180,12 @@ class MembershipDisplay(Display):
         """
         ax = self._open(ax, (5.2, 4.4))
         colours = cluster_colours(self.n_clusters)
-        settings = {
-            "s": np.clip(12_000 / len(self.labels), 3, 26),
-            "lw": 0,
-        } | kwargs
+        settings = {"s": np.clip(12_000 / len(self.labels), 3, 26), "lw": 0} | kwargs
         self.points_ = []
         for j in np.unique(self.labels).tolist():
             own = self.labels == j
             x, y = self.coordinates[own].T
-            look = {
-                "c": np.tile(colours[j], (len(x), 1)),
-                "alpha": self.opacity[own],
-            }
+            look = {"c": np.tile(colours[j], (len(x), 1)), "alpha": self.opacity[own]}
             look |= {"marker": cluster_marker(j)} | settings
             self.points_.append(ax.scatter(x, y, **look))
             if numbers:

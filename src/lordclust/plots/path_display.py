@@ -133,12 +133,7 @@ class PathDisplay(Display):
         heights = [1.0] * len(curves) + [1.5]
         self.axes_ = stacked_axes(ax, heights, (5.6, 1.3 * sum(heights) + 0.6))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        look = {
-            "lw": 2,
-            "marker": "o",
-            "ms": 3,
-            "clip_on": False,
-        }  # full dots at ends
+        look = {"lw": 2, "marker": "o", "ms": 3, "clip_on": False}  # full dots at ends
         for panel, (title, values, colour) in zip(self.axes_, curves, strict=False):
             panel.plot(self.path.taus, values, **look | {"color": colour} | kwargs)
             panel.tick_params(labelbottom=False)

@@ -70,12 +70,7 @@ class SizesDisplay(Display):
 
     @classmethod
     def from_path(
-        cls,
-        path: TauPath,
-        tau: float | None = None,
-        *,
-        ax: Axes = None,
-        **kwargs: Any,
+        cls, path: TauPath, tau: float | None = None, *, ax: Axes = None, **kwargs: Any
     ) -> Self:
         """Draw the sizes at one tau of a path.
 

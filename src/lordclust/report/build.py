@@ -14,13 +14,7 @@ from lordclust._core.colors import (
     cluster_colours,
     cluster_marker,
 )
-from lordclust._core.typing import (
-    Estimator,
-    FloatArray,
-    Graph,
-    IntArray,
-    Samples,
-)
+from lordclust._core.typing import Estimator, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
 from lordclust.files.atomic import check_target, whole_file
 from lordclust.metrics import accuracy
