@@ -61,22 +61,10 @@ def cluster_colours(n_clusters: int, *, dark: bool = False) -> FloatArray:
 
 
 def cluster_marker(j: int) -> str:
-    """Return the marker of a cluster.
-
-    Examples
-    --------
-    >>> cluster_marker(0), cluster_marker(10)
-    ('o', 's')
-    """
+    """Return the marker of a cluster."""
     return MARKERS[(j // len(CLUSTERS)) % len(MARKERS)]
 
 
 def as_hex(colours: FloatArray) -> list[str]:
-    """Return colours as web pages write them.
-
-    Examples
-    --------
-    >>> as_hex(cluster_colours(2))
-    ['#0072b2', '#d55e00']
-    """
+    """Return colours as web pages write them."""
     return ["#" + bytes(row).hex() for row in np.rint(255 * colours).astype(np.uint8)]

@@ -33,26 +33,10 @@ def nearest(
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the ``count`` nearest others of each row of X, nearest first.
+    """Return the ``count`` nearest others of each row of X, and ``unit`` x distances.
 
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        C-contiguous, any real type.
-    count, spare : int
-        Number of neighbours, and of further candidates to keep.
-    unit : float
-        Factor that brings X to unit size.
-    n_jobs : int, optional
-        Threads, by default all.
-    callback : callable, optional
-        Called with the fraction of all pairs that is done.
-
-    Returns
-    -------
-    index : ndarray of int, shape (n, count)
-    distance : ndarray of float64, shape (n, count)
-        Multiplied by unit.
+    X is C-contiguous, of any real type; ``unit`` brings it to unit size. ``spare``
+    further candidates are kept.
     """
     n, dim = X.shape
     keep = min(count + spare, n - 1)

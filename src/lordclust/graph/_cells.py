@@ -69,27 +69,10 @@ def nearest(
     n_threads: int,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return approximately the ``count`` nearest others of each point, nearest first.
+    """Return about the ``count`` nearest others of each point, distances and recall.
 
-    Parameters
-    ----------
-    space : SearchSpace
-        The points and their distances.
-    count, spare : int
-        Number of neighbours, and of further candidates to keep.
-    target : float
-        Share of the true neighbours to find.
-    n_threads : int
-        Threads; the result does not depend on it.
-    callback : callable, optional
-        Called with the estimated fraction of the work that is done.
-
-    Returns
-    -------
-    index : ndarray of int, shape (n, count)
-    distance : ndarray of float64, shape (n, count)
-    recall : float
-        Share of the true neighbours that was found, estimated on a sample.
+    ``spare`` further candidates are kept, and ``target`` is the recall to reach. The
+    result does not depend on ``n_threads``.
     """
     n, dim = space.base.shape
     lists = 9 * (count + spare) + 5 * (count + spare + REVERSE) + 12 * count

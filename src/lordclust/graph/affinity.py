@@ -81,11 +81,6 @@ def find_affinity(affinity: str | Affinity) -> Affinity:
     """Return the function from X to S that ``affinity`` stands for.
 
     A KNNGraph keeps its recall, so a copy is returned and the given one unchanged.
-
-    Examples
-    --------
-    >>> find_affinity("knn")
-    KNNGraph()
     """
     if isinstance(affinity, str):
         if affinity not in AFFINITIES:

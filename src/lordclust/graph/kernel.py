@@ -127,14 +127,7 @@ def self_tuning_kernel(X: Samples, scale_neighbor: int = 7) -> FloatArray:
 def self_tuning_weights(
     d: FloatArray, sigma_i: FloatArray, sigma_j: FloatArray
 ) -> FloatArray:
-    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> self_tuning_weights(np.zeros(1), np.ones(1), np.ones(1))
-    array([1.])
-    """
+    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers."""
     # The factors commute, so that w_ij and w_ji agree in every bit.
     with np.errstate(over="ignore", under="ignore"):
         weights: FloatArray = np.exp(-((d / sigma_i) * (d / sigma_j)))
@@ -146,12 +139,6 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
 
     A point with seven copies has sigma = 0. If that holds for all, the median
     positive distance serves instead.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> floor_scales(np.array([0.0, 2.0, 2.0]), np.array([2.0]))
-    array([0.002, 2.   , 2.   ])
     """
     positive = sigma[sigma > 0]
     if positive.size == 0:
@@ -166,11 +153,6 @@ def check_samples(X: Samples, *, distinct: bool = False) -> Samples:
 
     With ``distinct``, X must have two different samples: equal ones have no scale.
     Small integers keep their type, because distances convert them anyway.
-
-    Examples
-    --------
-    >>> check_samples([[1, 2]]).dtype.kind
-    'i'
     """
     from sklearn.utils import check_array
 
@@ -200,12 +182,6 @@ def unit_scale(X: Samples) -> float:
     """Return the power of two that brings the largest |X_ij| into [1/2, 1).
 
     A power of two rounds nothing, so that weights do not depend on the unit of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unit_scale(np.array([[3.0]]))
-    0.25
     """
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))

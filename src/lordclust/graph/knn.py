@@ -251,26 +251,10 @@ def nearest(
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest other samples of each sample, nearest first.
+    """Return the ``count`` nearest others of each sample, and their distances.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, d)
-        One sample per row.
-    count : int
-        Neighbours per sample, at most n - 1.
-    metric : str, default="euclidean"
-        Any metric of scikit-learn, or "inner_product".
-    n_jobs : int, optional
-        Threads of the search.
-    callback : callable, optional
-        Called with the fraction of the work that is done, where it takes long.
-
-    Returns
-    -------
-    index : ndarray of int, shape (n, count)
-    distance : ndarray of float64, shape (n, count)
-        Up to a common factor, a power of two, when the metric is Euclidean.
+    The metric is any of scikit-learn, or "inner_product". Euclidean distances are
+    multiplied by a power of two, the same for all.
 
     Examples
     --------
@@ -399,14 +383,7 @@ def _distances(X: Samples, index: IntArray, unit: float) -> FloatArray:
 def nearest_of(
     index: IntArray, d: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest of the candidates, equal distances in the order of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_of(np.array([[4, 9, 2]]), np.array([[1.0, 0.5, 1.0]]), 2)
-    (array([[9, 2]]), array([[0.5, 1. ]]))
-    """
+    """Return the nearest of the candidates, equal distances in the order of X."""
     order = np.lexsort((index, d), axis=1)[:, :count]
     return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
 

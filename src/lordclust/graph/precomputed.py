@@ -10,15 +10,7 @@ from lordclust._core.validation import check_indices, to_array
 def from_graph(D: Graph) -> Graph:
     """Return a graph of distances without its diagonal; a stored 0 marks a copy.
 
-    Parameters
-    ----------
-    D : sparse or array-like, shape (n, n)
-        Distances: pairs that a sparse D does not store are not neighbours.
-
-    Examples
-    --------
-    >>> from_graph([[0.0, 2.0], [2.0, 0.0]]).data
-    array([2., 2.])
+    Pairs that a sparse D does not store are not neighbours.
     """
     is_sparse = sparse.issparse(D)
     D = D if is_sparse else to_array(D, "X")
@@ -40,14 +32,7 @@ def from_graph(D: Graph) -> Graph:
 
 
 def from_lists(indices: ArrayLike, distances: ArrayLike) -> Graph:
-    """Return neighbours and distances, row by row, as a graph of distances.
-
-    Examples
-    --------
-    >>> from_lists([[0, 1], [1, -1]], [[0.0, 3.0], [0.0, 0.0]]).toarray()
-    array([[0., 3.],
-           [0., 0.]])
-    """
+    """Return neighbours and distances, row by row, as a graph of distances."""
     index, d = to_array(indices, "indices"), to_array(distances, "distances")
     if index.ndim != 2 or index.shape != d.shape or index.dtype.kind not in "iu":
         raise ValueError(

@@ -8,13 +8,7 @@ from lordclust._core.typing import FloatArray, Samples
 
 
 def slices(stop: int, step: int, start: int = 0) -> list[slice]:
-    """Return slices of ``step`` numbers that cover start..stop.
-
-    Examples
-    --------
-    >>> slices(5, 3)
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Return slices of ``step`` numbers that cover start..stop."""
     return [slice(a, min(a + step, stop)) for a in range(start, stop, step)]
 
 

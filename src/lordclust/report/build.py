@@ -256,13 +256,7 @@ def _features(
 
 
 def _distinctive(z: FloatArray, names: Sequence[str]) -> str:
-    """Return the features farthest from their mean, and on which side.
-
-    Examples
-    --------
-    >>> _distinctive(np.array([0.1, -2.0, 1.5]), ["width", "height", "age"])
-    'height low, age high'
-    """
+    """Return the features farthest from their mean, and on which side."""
     far = np.argsort(-np.abs(z), kind="stable")[:FEATURES]
     far = far[np.abs(z[far]) > DISTINCTIVE]
     return ", ".join(f"{names[j]} {'high' if z[j] > 0 else 'low'}" for j in far)

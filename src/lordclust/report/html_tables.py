@@ -18,13 +18,7 @@ Facts = Mapping[str, object]
 
 
 def show(value: object) -> str:
-    """Return a value as short text.
-
-    Examples
-    --------
-    >>> show(0.123456789), show(True), show([1, 2]), show(None)
-    ('0.1235', 'yes', '1, 2', '')
-    """
+    """Return a value as short text."""
     if value is None:
         return ""
     if isinstance(value, bool | np.bool_):
@@ -61,15 +55,7 @@ def facts_of(model: Estimator | None, extra: Facts | None) -> dict[str, Facts]:
 
 
 def facts_html(groups: Mapping[str, Facts]) -> str:
-    """Return lists of names and values, one per group that is not empty.
-
-    Examples
-    --------
-    >>> facts_html({"Nothing": {}})
-    '<div class="facts"></div>'
-    >>> "<dt>a&lt;b</dt><dd>1</dd>" in facts_html({"Run": {"a<b": 1}})
-    True
-    """
+    """Return lists of names and values, one per group that is not empty."""
     lists = ""
     for group, facts in groups.items():
         rows = "".join(

@@ -252,7 +252,7 @@
   function seek(sample) {
     const [wide, high] = [map.clientWidth, map.clientHeight];
     const [x, y] = placer(wide, high)(sample);
-    if (x < 0 || y < 0 || x > wide || y > high) whole();
+    if (x < 0 || y < 0 || x > wide || y > high) resetZoom();
     choose(sample);
   }
 
@@ -292,7 +292,7 @@
   const closer = () => zoom(1.5, ...aim());
   const farther = () => zoom(1 / 1.5, ...aim());
 
-  function whole() {
+  function resetZoom() {
     Object.assign(view, { scale: 1, x: 0, y: 0 });
     drawMap();
   }
@@ -346,7 +346,7 @@
       const act = {
         "+": closer,
         "-": farther,
-        Escape: whole,
+        Escape: resetZoom,
         ArrowRight: () => step(1),
         ArrowLeft: () => step(-1),
       }[e.key];
@@ -354,7 +354,7 @@
       e.preventDefault();
       act();
     });
-    $("reset").addEventListener("click", whole);
+    $("reset").addEventListener("click", resetZoom);
     $("closer").addEventListener("click", closer);
     $("farther").addEventListener("click", farther);
   }
@@ -574,7 +574,7 @@
         state.layout = place;
         [...group.children].forEach((b, i) => b.setAttribute("aria-pressed", String(i === place)));
         drawNote();
-        whole();
+        resetZoom();
       });
       group.append(button);
     });
