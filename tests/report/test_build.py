@@ -193,7 +193,7 @@ def test_what_does_not_fit_the_samples_is_refused(model, tmp_path):
     with pytest.raises(ValueError, match="names must have 4 entries, got 1"):
         write_report(file, model, X=X, names=["a"])
     with pytest.raises(ValueError, match="X must have a row for each of the 150"):
-        write_report(file, model, X=X[:9])
+        write_report(file, model, X=X[:9], names=["a", "b", "c", "d"])
     with pytest.raises(ValueError, match="max_points must be a positive integer"):
         write_report(file, model, X=X, max_points=0)
     assert list(tmp_path.iterdir()) == []

@@ -128,10 +128,9 @@ def write_report(
     each = len(points) * min(TOP, snapshots.k) * (2 if snapshots.k <= 256 else 3)
     snapshots = snapshots.thinned(max(2, min(MOST_TAUS, MOST_BYTES // each)))
     S = getattr(model, "affinity_matrix_", None) if S is None else S
-    data = _data(snapshots, points)
-    data |= _texts(snapshots, points, ids, labels)
-    data |= {"layout": None, "features": _features(X, names, snapshots)}
     layout = make_layout(snapshots.n, snapshots.k, X=X, S=S)
+    data = _data(snapshots, points) | _texts(snapshots, points, ids, labels)
+    data |= {"layout": None, "features": _features(X, names, snapshots)}
     if layout is not None:
         xy = packed(as_grid(layout.coordinates[points]))
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
@@ -245,7 +244,7 @@ def _features(
 ) -> list[str] | None:
     """Return the distinctive features of each cluster, if features have names."""
     if X is None or names is None or sparse.issparse(X):
-        return None  # a text has thousands of words: three say little
+        return None  # texts have thousands of words: three are not informative
     X = np.asarray(X, dtype=np.float64)
     called = _short(names, X.shape[1], "names")
     P = snapshots.first.P * snapshots.weight[:, None]
