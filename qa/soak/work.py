@@ -113,7 +113,7 @@ def every_method(bench: Bench) -> None:
 
 
 def graph(bench: Bench) -> None:
-    for search in ("exact", "cells", "faiss"):
+    for search in ("exact", "cells"):
         model = KNNGraph(n_jobs=bench.jobs(), search=search)
         S = model.build(bench.samples(0 if search == "exact" else 1500))
         check(S.nnz > 0, "a graph has edges")

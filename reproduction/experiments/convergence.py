@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from lordclust._core.colors import BLUE, ORANGE
 from lordclust._core.typing import FloatArray
 from lordclust.datasets import CATALOG
 from lordclust.plots._axes import quiet
-from lordclust.plots.palette import BLUE, ORANGE
 from lordclust.result import SolverResult
 from lordclust.solver.solve import Limits, make_solver, solve, solve_by_paper
 from lordclust.solver.start import random_start

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from lordclust import make_method
+from lordclust._core.colors import BLUE, ORANGE, cluster_colours
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import four_gaussians
 from lordclust.datasets.synthetic import MEANS, MIXTURES
 from lordclust.plots._axes import bare, quiet
-from lordclust.plots.palette import BLUE, ORANGE, cluster_colours
 from lordclust.rounding.labels import labels_from
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem

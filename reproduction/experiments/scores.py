@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lordclust._core.colors import BLUE, ORANGE, QUIET
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.plots._axes import quiet
-from lordclust.plots.palette import BLUE, ORANGE, QUIET
 from lordclust.registry import METHODS, make_method
 from lordclust.solver.projection import project_newton
 from reproduction import inputs

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from lordclust import tau_path
+from lordclust._core.colors import BLUE, INK, ORANGE, QUIET
 from lordclust._core.typing import FloatArray
 from lordclust.plots._axes import quiet
-from lordclust.plots.palette import BLUE, INK, ORANGE, QUIET
 from lordclust.rounding.labels import labels_from, membership_from
 from lordclust.solver.problem import Problem
 from lordclust.solver.solve import Limits, make_solver, solve

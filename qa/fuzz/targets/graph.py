@@ -37,7 +37,7 @@ _ODDITIES: dict[str, list[Any]] = {
     ],
     "include_self": [True, True],
     "scale_neighbor": [1, 3, 100, 0, -1, 2.5],
-    "search": ["exact", "cells", "faiss", "voyager", "no"],
+    "search": ["exact", "cells", "faiss", "no"],
     "bandwidth": [1.0, 1e-300, 1e300, 0, -1, float("nan"), "w"],
 }
 

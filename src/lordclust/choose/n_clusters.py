@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics.cluster import pair_confusion_matrix
 from sklearn.utils import check_random_state
 
+from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust._core.html import html_table
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 TAUS, TOL = np.geomspace(0.06, 1, 9), 1e-3
 #: Fewer paths leave no pairs when one of them is left out for the standard error.
 FEWEST_PATHS = 3
-
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE, ORANGE, INK, QUIET, PALE = "#0072B2", "#D55E00", "#222222", "#767676", "#B9D6E8"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

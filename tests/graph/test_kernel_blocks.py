@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lordclust.graph import blocks, self_tuning_kernel
-from lordclust.graph.blocks import KernelBlocks
+from lordclust.graph import kernel_blocks, self_tuning_kernel
+from lordclust.graph.kernel_blocks import KernelBlocks
 
 RNG = np.random.default_rng(0)
 CLOUD = RNG.standard_normal((100, 5))
@@ -22,8 +22,8 @@ SAMPLES = {
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(blocks, "TILE_ROWS", 7)
-    monkeypatch.setattr(blocks, "TILE_COLS", 20)
+    monkeypatch.setattr(kernel_blocks, "TILE_ROWS", 7)
+    monkeypatch.setattr(kernel_blocks, "TILE_COLS", 20)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -1,21 +1,23 @@
-"""A path in tau: what becomes of the clusters from soft to hard."""
+"""A path in tau: the clusters from soft to hard."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray
+from lordclust import metrics
+from lordclust._core.colors import BLUE, ORANGE, QUIET, cluster_colours
+from lordclust._core.typing import ArrayLike, Axes, FloatArray
 from lordclust._core.validation import to_array
-from lordclust.metrics import accuracy
-from lordclust.plots._axes import ink, quiet, stacked_axes
-from lordclust.plots._reading import path_of
-from lordclust.plots.palette import BLUE, ORANGE, QUIET, cluster_colours
+from lordclust.plots._axes import Display, ink, quiet, stacked_axes
+from lordclust.plots.fitted import path_of
 from lordclust.result import TauPath
 from lordclust.rounding.labels import normalized_entropy
 
 
-class PathDisplay:
-    """Accuracy, doubt, sizes and objective along a path in tau.
+@dataclass(kw_only=True, eq=False, repr=False)
+class PathDisplay(Display):
+    """Accuracy, uncertainty, sizes and objective along a path in tau.
 
     Parameters
     ----------
@@ -44,13 +46,17 @@ class PathDisplay:
     4
     """
 
-    def __init__(self, *, path: TauPath, accuracy: FloatArray | None = None) -> None:
-        self.path = path
-        self.accuracy = accuracy
+    path: TauPath
+    accuracy: FloatArray | None = None
 
     @classmethod
     def from_path(
-        cls, path: TauPath, y: Any = None, *, ax: Any = None, **kwargs: Any
+        cls,
+        path: TauPath,
+        y: ArrayLike | None = None,
+        *,
+        ax: Axes = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw a path.
 
@@ -61,7 +67,7 @@ class PathDisplay:
         y : array-like of shape (n,), optional
             Known classes, for the accuracy.
         ax : matplotlib Axes, optional
-            Whose place the panels take; a new figure by default.
+            The panels replace it; a new figure by default.
         **kwargs
             For :meth:`plot`.
 
@@ -70,7 +76,15 @@ class PathDisplay:
         display : PathDisplay
         """
         path = path_of(path)
-        found = None if y is None else _accuracies(path, y)
+        if y is None:
+            return cls(path=path).plot(ax=ax, **kwargs)
+        n, classes = path.labels.shape[1], to_array(y, "y")
+        if classes.shape != (n,):
+            raise ValueError(
+                f"y must hold n_samples={n} classes, got shape {classes.shape}. Pass "
+                "one for each sample of the path."
+            )
+        found = np.array([metrics.accuracy(classes, row) for row in path.labels])
         return cls(path=path, accuracy=found).plot(ax=ax, **kwargs)
 
     @property
@@ -89,17 +103,17 @@ class PathDisplay:
 
     @property
     def sizes(self) -> FloatArray:
-        """Samples a cluster at each tau, shape (m, k)."""
+        """Samples per cluster at each tau, shape (m, k)."""
         k = len(self.path.proportions)
         return np.array([np.bincount(row, minlength=k) for row in self.path.labels])
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes = None, **kwargs: Any) -> Self:
         """Draw the panels.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Whose place the panels take; a new figure by default.
+            The panels replace it; a new figure by default.
         **kwargs
             For ``Axes.plot``, for the curves.
 
@@ -107,52 +121,34 @@ class PathDisplay:
         -------
         self : PathDisplay
         """
-        curves = self._curves()
+        entropy = self.entropy
+        curves = [
+            ("Softness", self.softness, BLUE)
+            if entropy is None
+            else ("Mean entropy", entropy, BLUE),
+            ("Objective", self.path.objectives, ink()),
+        ]
+        if self.accuracy is not None:
+            curves.insert(0, ("Accuracy", self.accuracy, ORANGE))
         heights = [1.0] * len(curves) + [1.5]
         self.axes_ = stacked_axes(ax, heights, (5.6, 1.3 * sum(heights) + 0.6))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        look = {"lw": 2, "marker": "o", "ms": 3, "clip_on": False}  # whole dots at ends
+        look = {"lw": 2, "marker": "o", "ms": 3, "clip_on": False}  # full dots at ends
         for panel, (title, values, colour) in zip(self.axes_, curves, strict=False):
             panel.plot(self.path.taus, values, **look | {"color": colour} | kwargs)
+            panel.tick_params(labelbottom=False)
             quiet(panel, title)
         self._draw_sizes(self.axes_[-1])
-        for panel in self.axes_[:-1]:
-            panel.tick_params(labelbottom=False)
         return self
 
-    def _curves(self) -> list[tuple[str, FloatArray, str]]:
-        """Return title, values and colour of each curve."""
-        entropy = self.entropy
-        doubt = (
-            ("Softness", self.softness, BLUE)
-            if entropy is None
-            else ("Mean entropy", entropy, BLUE)
-        )
-        curves = [doubt, ("Objective", self.path.objectives, ink())]
-        if self.accuracy is None:
-            return curves
-        return [("Accuracy", self.accuracy, ORANGE), *curves]
-
-    def _draw_sizes(self, panel: Any) -> None:
+    def _draw_sizes(self, panel: Axes) -> None:
         """Draw the sizes as layers, cluster 0 at the bottom."""
-        k = len(self.path.proportions)
+        taus, sizes = self.path.taus, self.sizes
         panel.stackplot(
-            self.path.taus, self.sizes.T, colors=cluster_colours(k), lw=0.5,
+            taus, sizes.T, colors=cluster_colours(sizes.shape[1]), lw=0.5,
             edgecolor="white", step="mid",
         )  # fmt: skip
-        panel.set_xlim(self.path.taus[0], self.path.taus[-1])
+        panel.set_xlim(taus[0], taus[-1])
         panel.set_ylim(0, self.path.labels.shape[1])
         panel.set_xlabel("tau", color=QUIET)
-        quiet(panel, "Samples a cluster", grid=False)
-
-
-def _accuracies(path: TauPath, y: Any) -> FloatArray:
-    """Return the accuracy of the labels at each tau."""
-    n = path.labels.shape[1]
-    classes = to_array(y, "y")
-    if classes.shape != (n,):
-        raise ValueError(
-            f"y must hold n_samples={n} classes, got shape {classes.shape}. Pass one "
-            "for each sample of the path."
-        )
-    return np.array([accuracy(classes, row) for row in path.labels])
+        quiet(panel, "Samples per cluster", grid=False)

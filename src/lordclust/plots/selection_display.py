@@ -1,18 +1,21 @@
-"""What speaks for the candidates that a choice without labels weighed."""
+"""The evidence of the candidates of an automatic choice."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray
-from lordclust.plots._axes import one_axes, quiet
-from lordclust.plots._reading import labels_of
-from lordclust.plots.palette import BLUE, ORANGE, PALE, QUIET
+from lordclust._core.colors import BLUE, ORANGE, PALE, QUIET
+from lordclust._core.typing import Axes, Estimator, FloatArray
+from lordclust.plots._axes import Display, quiet
+from lordclust.plots.fitted import labels_of
 from lordclust.result import Selection
 
 
-class SelectionDisplay:
-    """Evidence of every candidate over its tau, the kept one marked.
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectionDisplay(Display):
+    """Evidence of every candidate over its tau, the selected one marked.
 
     Parameters
     ----------
@@ -22,11 +25,11 @@ class SelectionDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was last drawn.
+        Where the display was last drawn.
     lines_ : list of Line2D
         The paths.
     best_ : Line2D
-        The candidate kept.
+        The selected candidate.
 
     Examples
     --------
@@ -39,11 +42,12 @@ class SelectionDisplay:
     True
     """
 
-    def __init__(self, *, selection: Selection) -> None:
-        self.selection = selection
+    selection: Selection
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+    def from_estimator(
+        cls, model: Estimator, *, ax: Axes = None, **kwargs: Any
+    ) -> Self:
         """Draw ``selection_`` of a model fitted with "auto".
 
         Parameters
@@ -62,12 +66,12 @@ class SelectionDisplay:
         labels_of(model)
         if not hasattr(model, "selection_"):
             raise ValueError(
-                f"{type(model).__name__} has no selection_: nothing was chosen. Fit "
+                f"{type(model).__name__} has no selection_: nothing was selected. Fit "
                 'BLoRD with tau="auto" or proportions="auto".'
             )
         return cls(selection=model.selection_).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes = None, **kwargs: Any) -> Self:
         """Draw the candidates.
 
         Parameters
@@ -81,23 +85,30 @@ class SelectionDisplay:
         -------
         self : SelectionDisplay
         """
-        self.ax_ = one_axes(ax, (5.8, 3.6))
-        self.figure_ = self.ax_.figure
-        found = self.selection
+        ax, found = self._open(ax, (5.8, 3.6)), self.selection
+        paths = list(self._paths())
+        early = {"color": PALE, "lw": 1.2, "marker": "o", "ms": 2.5}
+        late = early | {"color": BLUE, "zorder": 3}
         self.lines_ = [
-            self.ax_.plot(x, y, **_look(turn) | kwargs)[0]
-            for turn, x, y in self._paths()
+            ax.plot(taus, evidence, **(late if turn else early) | kwargs)[0]
+            for turn, taus, evidence in paths
         ]
-        best = found.best
-        x, y = found.taus[best], found.evidence[best]
-        (self.best_,) = self.ax_.plot(x, y, "o", ms=9, color=ORANGE, zorder=4)
-        self.ax_.set_xlabel(f"tau of {len(found.taus)} candidates")
-        self.ax_.set(xlim=(0, 1.02), ylim=_window(found.evidence))
-        quiet(self.ax_, "Evidence, in nats")
-        self._legend()
+        tau, top = found.taus[found.best], found.evidence[found.best]
+        label = f"selected: tau {tau:.2f}"
+        (self.best_,) = ax.plot(
+            tau, top, "o", ms=9, color=ORANGE, zorder=4, label=label
+        )
+        if found.rounds.max() > 0:
+            self.lines_[0].set_label("shares as given")
+            first = [turn for turn, _, _ in paths].index(1)
+            self.lines_[first].set_label("shares of the best so far")
+        ax.set_xlabel(f"tau of {len(found.taus)} candidates")
+        ax.set(xlim=(0, 1.02), ylim=_window(found.evidence))
+        quiet(ax, "Evidence, in nats")
+        ax.legend(frameon=False, fontsize=9, labelcolor=QUIET)
         return self
 
-    def _paths(self) -> Any:
+    def _paths(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """Yield round, taus and evidence of each path."""
         found = self.selection
         names = np.array(found.paths)
@@ -107,25 +118,9 @@ class SelectionDisplay:
                 order = np.flatnonzero(own)[np.argsort(found.taus[own])]
                 yield int(turn), found.taus[order], found.evidence[order]
 
-    def _legend(self) -> None:
-        """Name the rounds, if there is more than one, and the candidate kept."""
-        found = self.selection
-        self.best_.set_label(f"kept: tau {found.taus[found.best]:.2f}")
-        if found.rounds.max() > 0:
-            turns = [turn for turn, _, _ in self._paths()]
-            self.lines_[0].set_label("shares as asked for")
-            self.lines_[turns.index(1)].set_label("shares of the best so far")
-        self.ax_.legend(frameon=False, fontsize=9, labelcolor=QUIET)
-
 
 def _window(evidence: FloatArray) -> tuple[float, float]:
-    """Return what to show: partitions at the very beginning of a path lie far below."""
+    """Return limits that leave out the beginnings of paths, which are far below."""
     low, high = np.quantile(evidence, 0.1), evidence.max()
     room = 0.3 * (high - low) or 1.0
     return float(max(low - room, evidence.min() - room / 3)), float(high + room / 3)
-
-
-def _look(turn: int) -> dict[str, Any]:
-    """Return the look of a path: later rounds are darker."""
-    early = {"color": PALE, "lw": 1.2, "marker": "o", "ms": 2.5}
-    return early if turn == 0 else early | {"color": BLUE, "zorder": 3}
