@@ -1,0 +1,1 @@
+"""Quality assurance: what is run besides the tests; not part of the wheel."""
