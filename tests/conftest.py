@@ -9,6 +9,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -21,3 +22,12 @@ common = {
 settings.register_profile("steady", max_examples=40, derandomize=True, **common)
 settings.register_profile("thorough", max_examples=1000, **common)
 settings.load_profile("steady")
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """The methods, restored after the test."""
+    from lordclust.registry import METHODS
+
+    monkeypatch.setattr(METHODS, "_lines", dict(METHODS._lines))
+    return METHODS
