@@ -12,7 +12,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS))
 
 common = {
     "deadline": None,
@@ -22,6 +23,14 @@ common = {
 settings.register_profile("steady", max_examples=40, derandomize=True, **common)
 settings.register_profile("thorough", max_examples=1000, **common)
 settings.load_profile("steady")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the folders and modules of slow.txt, which ``make quick`` leaves out."""
+    slow = tuple((TESTS / "slow.txt").read_text(encoding="utf-8").split())
+    for item in items:
+        if item.path.relative_to(TESTS).as_posix().startswith(slow):
+            item.add_marker("slow")
 
 
 @pytest.fixture
