@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from sklearn.datasets import load_digits
 
 import lordclust
+from lordclust import BLoRD
 
 PACKAGE = Path(lordclust.__file__).parent
 
@@ -33,9 +34,9 @@ def called_functions() -> Calls:
     threading.setprofile(record)
     sys.setprofile(record)
     try:
-        lordclust.BLoRD(10).fit(X)
+        BLoRD(10).fit(X)
         codes.clear()
-        lordclust.BLoRD(10).fit(X)
+        BLoRD(10).fit(X)
     finally:
         sys.setprofile(None)
         threading.setprofile(None)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Any
 
 from lordclust._core.validation import check_choice, unknown_name
@@ -253,18 +254,21 @@ def _check_home(home: str) -> None:
         )
 
 
-def _check_class(name: str, kind: Any) -> None:
+def _check_class(name: str, kind: object) -> None:
     """Refuse what is not a scikit-learn clusterer with the parameter n_clusters."""
     from sklearn.base import BaseEstimator, ClusterMixin  # heavy; a list needs no class
 
-    is_clusterer = isinstance(kind, type) and issubclass(kind, BaseEstimator)
-    if not (is_clusterer and issubclass(kind, ClusterMixin) and hasattr(kind, "fit")):
+    if not isinstance(kind, type) or not (
+        issubclass(kind, ClusterMixin)
+        and issubclass(kind, BaseEstimator)
+        and hasattr(kind, "fit")
+    ):
         raise TypeError(
             f"The method {name!r} must be a scikit-learn clusterer: a class that "
             "derives from ClusterMixin and BaseEstimator, and whose fit sets labels_. "
             f"Got {kind!r}."
         )
-    if "n_clusters" not in kind._get_param_names():
+    if "n_clusters" not in signature(kind).parameters:
         raise TypeError(
             f"The method {name!r} must take n_clusters, but {kind.__name__} has no "
             "such parameter."
