@@ -37,7 +37,7 @@ quick: $(TESTED) ## style, types and the fast tests, in less than a minute
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
-	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup -m "not slow"
+	"$(BIN)/python" -m pytest -q -n 2 -m "not slow" --durations 3 --durations-min 2
 
 test: check      ## checks, then all tests: about 7 minutes on 2 cores
 	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup

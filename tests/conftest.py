@@ -4,10 +4,14 @@ import os
 import sys
 from pathlib import Path
 
-# Workers side by side, each with all cores for its small matrices, wait for each other.
+# Parallel workers that each use all cores for small matrices wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)  # a plugin may have imported NumPy already
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,10 +30,10 @@ settings.load_profile("steady")
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the folders and modules of slow.txt, which ``make quick`` leaves out."""
+    """Mark the folders, modules and tests of slow.txt; ``make quick`` skips them."""
     slow = tuple((TESTS / "slow.txt").read_text(encoding="utf-8").split())
     for item in items:
-        if item.path.relative_to(TESTS).as_posix().startswith(slow):
+        if item.nodeid.removeprefix("tests/").startswith(slow):
             item.add_marker("slow")
 
 
