@@ -37,7 +37,8 @@ quick: $(TESTED) ## style, types and the fast tests, in less than a minute
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
-	"$(BIN)/python" -m pytest -q -n 2 -m "not slow" --durations 3 --durations-min 2
+	"$(BIN)/python" -m pytest -q -n 2 -m "not slow" --hypothesis-profile quick \
+		--durations 3 --durations-min 2
 
 test: check      ## checks, then all tests: about 7 minutes on 2 cores
 	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup

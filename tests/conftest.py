@@ -25,6 +25,7 @@ common = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
 settings.register_profile("steady", max_examples=40, derandomize=True, **common)
+settings.register_profile("quick", max_examples=8, derandomize=True, **common)
 settings.register_profile("thorough", max_examples=1000, **common)
 settings.load_profile("steady")
 

@@ -20,7 +20,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 FORMS = [path for path in TEMPLATES if path.stem != "config"]
 #: Named in CONTRIBUTING.md, and on their way.
-COMING = ("reproduction/", "src/lordclust/solver/rules.py")
+COMING = {"reproduce", "reproduction/", "src/lordclust/solver/rules.py"}
 
 
 def read(name):
@@ -82,12 +82,12 @@ def test_make_targets_exist():
     used = set(re.findall(r"^ *- run: make (\w+)", workflow, flags=re.M))
     used |= set(re.findall(r"^make (\w+)", script + CONTRIBUTING, flags=re.M))
     used |= set(re.findall(r"`make (\w+)`", CONTRIBUTING + template + hooks))
-    assert {"check", "docs", "dist", "quick", "test", "golden"} <= used <= TARGETS
+    assert {"check", "docs", "dist", "quick", "test"} <= used <= TARGETS | COMING
 
 
 def test_every_target_is_explained():
     table = set(re.findall(r"`make (\w+)`", CONTRIBUTING))
-    assert TARGETS - table - {"clean", "reproduce"} == set()
+    assert TARGETS - table == {"clean"}
 
 
 def named_files():
