@@ -12,7 +12,7 @@ TOOLS  := $(VENV)-tools
 OLDEST := $(VENV)-floors
 LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench reproduce docs fuzz audit dist floors newest clean help
+.PHONY: demo quick test check fix golden bench reproduce docs fuzz audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -33,7 +33,14 @@ $(DOCS): $(TESTED)
 demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table, write files
 	@"$(BIN)/lordclust" demo --output demo-output --force
 
-test: check      ## checks, then all tests
+quick: $(TESTED) ## style, types and the fast tests, in less than a minute
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	"$(BIN)/python" -m pytest -q -n 2 -m "not slow" --hypothesis-profile quick \
+		--durations 3 --durations-min 2
+
+test: check      ## checks, then all tests: about 7 minutes on 2 cores
 	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup
 
 check: $(TESTED) ## style, types and the direction of imports
@@ -42,11 +49,11 @@ check: $(TESTED) ## style, types and the direction of imports
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports"
 
-fix: $(TESTED)   ## format, and mend what ruff can mend
+fix: $(TESTED)   ## format, and fix what ruff can fix
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
 
-golden: $(TESTED) ## rewrite the golden table; the commit says why it moved
+golden: $(TESTED) ## rewrite the table of reference results; git diff shows what moved
 	"$(BIN)/python" tests/golden/make.py
 
 bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
@@ -89,5 +96,5 @@ newest:          ## all tests with the newest versions there are
 		--upgrade --upgrade-strategy eager -e ".[test]"
 	"$(LATEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
 
-clean:           ## forget the environment, the demo's files and the built site
+clean:           ## remove the environments, the files of the demo and the built site
 	rm -rf "$(VENV)" "$(TOOLS)" "$(OLDEST)" "$(LATEST)" dist demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences

@@ -1,1 +1,1 @@
-"""Fuzzing, fault injection, soak test, and checks of the packages we build."""
+"""Fuzzing, fault injection, soak test, checks of the wheel; not part of the wheel."""

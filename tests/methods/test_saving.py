@@ -347,7 +347,7 @@ def test_forged_parameters(tmp_path, small, n_jobs):
     document, arrays = read_archive(path)
     document["parameters"]["n_jobs"] = n_jobs
     write_archive(path, document, arrays, force=True)
-    with pytest.raises(InputError, match="n_jobs must be a whole number other than 0"):
+    with pytest.raises(InputError, match="n_jobs must be an integer other than 0"):
         BLoRD.load(path)
 
 

@@ -3,6 +3,7 @@
 Nothing heavy is imported here, so ``--help`` and ``--version`` answer at once.
 """
 
+import warnings
 from typing import Any
 
 import click
@@ -23,12 +24,18 @@ class Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with plain_errors():
+        with plain_errors(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names as they were added."""
         return list(self.commands)
+
+
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning as one sentence."""
+    click.echo(f"Warning: {message}", err=True)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

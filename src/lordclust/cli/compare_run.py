@@ -81,7 +81,7 @@ class Comparison:
         return self._line(
             name,
             seconds=round(fitted.seconds, 4),
-            objective=float(fitted.model.objective_),
+            objective=float(getattr(fitted.model, "objective_", np.nan)),
             sizes=" ".join(map(str, sizes)),
             silhouette=_silhouette(self.samples, labels),
             modularity=modularity(S, labels),

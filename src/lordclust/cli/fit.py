@@ -114,7 +114,7 @@ def fit(
         run = run_fit(
             input_, method, wishes, reading, scale, display, interrupts, checkpoint
         )
-        if strict and not run.fitted.model.converged_:
+        if strict and not getattr(run.fitted.model, "converged_", True):
             raise Failure(_not_converged(run.fitted), NOT_CONVERGED)
         write_fit(run, outputs, display, interrupts)
     if not quiet:

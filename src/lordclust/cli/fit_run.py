@@ -139,7 +139,7 @@ def run_fit(
     samples, scaling = read_input(source, wishes, reading, scale, display)
     model = make_estimator(method, wishes, precomputed=samples.precomputed)
     text = f"Fitting {type(model).__name__} to {samples.count}"
-    joins = model.takes_graph and not samples.precomputed
+    joins = getattr(model, "takes_graph", False) and not samples.precomputed
     display.stage(f"Joining neighbours among {samples.count}" if joins else text, 1.0)
     fitted = fit_model(model, samples, Hearing(text, display, interrupts), checkpoint)
     asked = interrupts.asked

@@ -45,11 +45,11 @@ def facts(
     sizes = np.bincount(model.labels_, minlength=model.n_clusters)
     result = {
         "method": method,
-        "objective": model.objective_,
+        "objective": getattr(model, "objective_", None),
         "residual": getattr(model, "residual_", None),
-        "converged": model.converged_,
+        "converged": getattr(model, "converged_", None),
         "interrupted": interrupted,
-        "n_iter": model.n_iter_,
+        "n_iter": getattr(model, "n_iter_", None),
         "sizes": sizes,
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
