@@ -8,6 +8,7 @@ from sklearn.cluster import SpectralClustering
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD, LoRD, tau_path
+from lordclust._core.typing import Graph
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
@@ -32,18 +33,18 @@ def graph(name: str) -> tuple[Any, Any, int]:
 class Descents:
     """B-LoRD with equal shares on one graph, from any start."""
 
-    def __init__(self, S: Any, k: int) -> None:
+    def __init__(self, S: Graph, k: int) -> None:
         self.problem = BLoRDProblem.of(S, make_omega(S.shape[0], k)[0])
         self.solver = make_solver(self.problem)
 
     def start(self, seed: int) -> Any:
         return random_start(self.problem.omega, np.random.default_rng(seed))
 
-    def fast(self, V: Any, tau: float) -> Any:
+    def fast(self, V: FloatArray, tau: float) -> Any:
         self.solver.put(V)
         return solve(self.solver, self.problem, tau, LIMITS)
 
-    def paper(self, V: Any, tau: float) -> Any:
+    def paper(self, V: FloatArray, tau: float) -> Any:
         return solve_by_paper(self.problem, tau, V, LIMITS)
 
 
@@ -117,7 +118,7 @@ def measure_path(name: str) -> Row:
     }
 
 
-def against_restarts(S: Any, k: int, grid: Any) -> dict[float, float]:
+def against_restarts(S: Graph, k: int, grid: Any) -> dict[float, float]:
     """Return the path's relative lead over the best of 50 random starts, by tau."""
     descents = Descents(S, k)
     starts = [descents.start(seed) for seed in range(50)]

@@ -1,14 +1,14 @@
-"""Build the project, and try the wheel as a stranger would.
+"""Build the project, and try the wheel as a new user would.
 
 The wheel is installed into an empty environment, in a folder whose name has spaces and
-letters that are not ASCII. That folder is then made read-only, the home folder in it
-too, so that numba finds no place for its cache. Warnings are errors. Needs the packages
-build, twine and mypy in the environment that runs this: ``make dist``.
+non-ASCII letters. That folder, including the home folder in it, is then made read-only,
+so that numba cannot write its cache. Warnings are errors. The environment that runs
+``python -m qa.dist`` needs the packages build, twine and mypy: see ``make dist``.
 """
 
 import os
 import shutil
-import subprocess  # no word of a command comes from outside  # nosec B404
+import subprocess  # all commands are fixed  # nosec B404
 import sys
 import tarfile
 import tempfile
@@ -18,13 +18,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "Prüfung – das Rad läuft"
-#: Kilobytes that the archive of the source may have.
+#: Largest size of the sdist in kilobytes.
 MOST = 2_000
-#: What a source must hold to be built and tested.
+#: Files that the sdist must contain to be built and tested.
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "SECURITY.md", "Makefile",
           "src/lordclust/py.typed", "tests/conftest.py", "qa/dist.py")  # fmt: skip
 
-#: An environment that says nothing of other installations.
+#: An environment without traces of other installations.
 BARE = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
 FIT = """
@@ -63,16 +63,16 @@ def clusters(path: Path, k: int) -> NDArray[np.integer[Any]]:
 WRONG = USER + "\n\nfiles.read(3)\nBLoRD(2).save(path=None)\n"
 
 
-def demand(fine: bool, complaint: str) -> None:
-    """End with a complaint unless all is fine."""
-    if not fine:
-        sys.exit(complaint)
+def demand(condition: bool, message: str) -> None:
+    """Exit with a message unless a condition holds."""
+    if not condition:
+        sys.exit(message)
 
 
 def run(*command: object, cwd: Path = ROOT, **env: str) -> str:
-    """Run a command; return what it prints, or end with what it complains of."""
+    """Run a command; return its output, or exit with its errors."""
     words = [str(word) for word in command]
-    done = subprocess.run(  # the words are ours  # nosec B603
+    done = subprocess.run(  # all commands are fixed  # nosec B603
         words, cwd=cwd, env=env or None, capture_output=True, text=True, check=False
     )
     if done.returncode:
@@ -81,7 +81,7 @@ def run(*command: object, cwd: Path = ROOT, **env: str) -> str:
 
 
 def build() -> Path:
-    """Build both archives, and look at what is in them; return the wheel."""
+    """Build both archives and check their contents; return the wheel."""
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", ROOT / "dist", ROOT)
     (wheel,), (source,) = ROOT.glob("dist/*.whl"), ROOT.glob("dist/*.tar.gz")
@@ -90,13 +90,13 @@ def build() -> Path:
         tops = {name.partition("/")[0] for name in archive.namelist()}
         demand("lordclust/py.typed" in archive.namelist(), "py.typed is missing")
     about = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
-    demand(tops == {"lordclust", about}, f"the wheel holds {tops}")
+    demand(tops == {"lordclust", about}, f"the wheel contains {tops}")
     with tarfile.open(source) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
     missing = set(NEEDED) - names
-    demand(not missing, f"the source lacks {missing}")
+    demand(not missing, f"the sdist lacks {missing}")
     sizes = [path.stat().st_size // 1000 for path in (wheel, source)]
-    demand(sizes[1] < MOST, f"the source has {sizes[1]} kB")
+    demand(sizes[1] < MOST, f"the sdist has {sizes[1]} kB")
     print(f"built {wheel.name}, {sizes[0]} kB, and {source.name}, {sizes[1]} kB")
     return wheel
 
@@ -111,14 +111,14 @@ def install(wheel: Path, place: Path) -> Path:
 
 
 def frozen(place: Path) -> list[str]:
-    """Return the words that make a command see a folder as read-only."""
-    if os.name == "posix" and os.geteuid() == 0:  # whom modes do not bind
+    """Return the prefix of a command that makes a folder read-only for it."""
+    if os.name == "posix" and os.geteuid() == 0:  # not bound by file modes
         script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
         words = ["unshare", "--mount", "sh", "-c", script, str(place)]
         if shutil.which(words[0]):
             run(*words, "true")
             return words
-        sys.exit("The superuser needs unshare here: install util-linux, or be a user.")
+        sys.exit("As root this needs unshare: install util-linux, or run as a user.")
     for folder, _, names in os.walk(place):
         for name in [folder, *(os.path.join(folder, n) for n in names)]:
             if not os.path.islink(name):
@@ -127,24 +127,24 @@ def frozen(place: Path) -> list[str]:
 
 
 def thaw(place: Path) -> None:
-    """Let a folder be removed again."""
+    """Make a folder removable again."""
     for folder, _, _ in os.walk(place):
         os.chmod(folder, 0o700)
 
 
 def use(python: Path, place: Path, work: Path) -> None:
-    """Fit and run the demo: with a cache, then from a folder that is read-only."""
+    """Fit and run the demo: with a cache, then in a read-only folder."""
     bare = BARE.copy()
     for times in ("first", "second"):
-        said = run(python, "-W", "error", "-c", FIT, cwd=work, HOME=str(work), **bare)
-        print(f"with a cache, {times} time: {said.strip()}")
-    # The cache is beside the package now: without it, as in a read-only image.
+        output = run(python, "-W", "error", "-c", FIT, cwd=work, HOME=str(work), **bare)
+        print(f"with a cache, {times} time: {output.strip()}")
+    # The cache is next to the package now; remove it, as in a read-only image.
     for cache in place.rglob("*.nb[ic]"):
         cache.unlink()
     words = frozen(place)
     bare["HOME"] = str(place / "home")
-    said = run(*words, python, "-W", "error", "-c", FIT, cwd=work, **bare)
-    print(f"read-only, no cache: {said.strip()}")
+    output = run(*words, python, "-W", "error", "-c", FIT, cwd=work, **bare)
+    print(f"read-only, no cache: {output.strip()}")
     script = python.parent / "lordclust"
     run(*words, script, "demo", "--output", work / "dé mo", cwd=work, **bare)
     written = sorted(path.name for path in (work / "dé mo").iterdir())
@@ -154,13 +154,13 @@ def use(python: Path, place: Path, work: Path) -> None:
 
 
 def check_types(python: Path, work: Path) -> None:
-    """Check a program of a user, from outside; a wrong one must be found out."""
+    """Check the types of a user's program; the errors of a wrong one must be found."""
     mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", python)
     (work / "user.py").write_text(USER)
     print("mypy --strict:", run(*mypy, "user.py", cwd=work, **BARE).strip())
     (work / "wrong.py").write_text(WRONG)
     words = [*map(str, mypy), "wrong.py"]
-    done = subprocess.run(  # the words are ours  # nosec B603
+    done = subprocess.run(  # all commands are fixed  # nosec B603
         words, cwd=work, env=BARE, capture_output=True, text=True, check=False
     )
     demand(done.stdout.count("error:") >= 2, f"mypy passed: {done.stdout}")

@@ -1,8 +1,7 @@
 """The lower bounds of pyproject.toml as constraints for pip, so that they are tested.
 
-``python qa/floors.py > floors.txt`` writes one line ``name==version`` for each
-package that the project, or one of its extras for tests, asks for. The numbers stand
-in pyproject.toml alone.
+``python -m qa.floors > floors.txt`` writes one line ``name==version`` for each package
+that the project, or its extra for tests, requires.
 """
 
 import re
@@ -22,7 +21,7 @@ def floors(project: dict[str, object], *extras: str) -> dict[str, str]:
     project : dict
         The table "project" of a pyproject.toml.
     *extras : str
-        The extras wanted; those that they name are taken too.
+        The extras to include, with those that they refer to.
 
     Examples
     --------

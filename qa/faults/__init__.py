@@ -1,1 +1,1 @@
-"""Faults on purpose: kills, Ctrl-C, full disks. See ``python -m qa.faults --help``."""
+"""Injected faults: kills, Ctrl-C, full disks. See ``python -m qa.faults --help``."""

@@ -1,10 +1,10 @@
-"""Kill and interrupt real runs, fill their disk, limit their memory; see what is left.
+"""Kill and interrupt real runs, fill their disk and limit their memory.
 
 Usage: python -m qa.faults [TARGET ...] [--kills N] [--seed N] [--page]
 
-results.json beside this file gets the figures of each part as soon as it is done, and
-docs/trust/faults.md its tables; with --page nothing is run. Linux only; full and
-read-only disks are real ones, which only root can mount.
+results.json is updated after each part, and docs/trust/faults.md at the end; with
+--page nothing is run. Linux only; full and read-only disks are real ones, which only
+root can mount.
 """
 
 import argparse
@@ -30,17 +30,17 @@ KEYS = [*(target.key for target in TARGETS), "disk", "memory"]
 
 
 def read() -> dict[str, Any]:
-    """Return the figures so far."""
+    """Return the results so far."""
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
-def keep(part: str, name: str, figures: Any) -> list[str]:
-    """Add figures to the file; return the faults among them."""
+def keep(part: str, name: str, found: Any) -> list[str]:
+    """Add results to the file; return the faults among them."""
     results = read() | {"facts": machine_facts()}
-    results.setdefault(part, {})[name] = figures
+    results.setdefault(part, {})[name] = found
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"{part}, {name}: {figures}", file=sys.stderr, flush=True)
-    return [f"{part}, {name}: {fault}" for fault in figures.get("faults", ())]
+    print(f"{part}, {name}: {found}", file=sys.stderr, flush=True)
+    return [f"{part}, {name}: {fault}" for fault in found.get("faults", ())]
 
 
 def strike(keys: list[str], strikes: int, seed: int) -> list[str]:
@@ -60,7 +60,7 @@ def fill_disks() -> list[str]:
     if os.geteuid() == 0:
         ways |= {"a full disk": Disk.full, "a read-only disk": Disk.read_only}
     else:
-        print("Full and read-only disks need root; left out.", file=sys.stderr)
+        print("Full and read-only disks need root; skipped.", file=sys.stderr)
     faults = []
     for part, way in ways.items():
         for target in TARGETS:
@@ -73,8 +73,8 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("targets", nargs="*", metavar="TARGET",
                         help=f"of {', '.join(KEYS)}; all by default")  # fmt: skip
-    parser.add_argument("--kills", type=int, default=50, help="strikes at each target")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--kills", type=int, default=50, help="signals per target")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments")
     parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
     unknown = [key for key in given.targets if key not in KEYS]

@@ -1,4 +1,4 @@
-"""Disks that are full, folders that cannot be written to: what a command says then."""
+"""Commands on disks that are full, read-only or limited."""
 
 import os
 import shutil
@@ -13,18 +13,18 @@ from typing import Any
 from qa.faults.runs import Moment, Outcome, run
 from qa.faults.targets import Target, check_folder, content, parts
 
-#: Bytes that are left on the disk when the command begins, beside none.
+#: Bytes that are left on the disk when the command starts.
 LEFT = (0, 4_096, 12_288, 24_576, 49_152, 98_304)
-#: Bytes that a file may have (RLIMIT_FSIZE, as ``ulimit -f`` sets it).
+#: Largest size of a file in bytes (RLIMIT_FSIZE, as set by ``ulimit -f``).
 LIMITS = (1_000, 5_000, 15_000, 40_000)
 SIZE = 4 * 2**20
-#: What the command says when it gives up.
+#: The exit code of a command that fails.
 FAILED = 1
 
 
 @contextmanager
 def disk(folder: Path) -> Iterator[Path]:
-    """Give a small file system of its own; only root can."""
+    """Mount a small file system, which only root can."""
     folder.mkdir()
     subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)], check=True
@@ -36,7 +36,7 @@ def disk(folder: Path) -> Iterator[Path]:
 
 
 def fill(folder: Path, left: int) -> Path:
-    """Take all room of a file system but so many bytes."""
+    """Fill a file system except for this many bytes."""
     ballast = folder.parent / "ballast"
     state = os.statvfs(folder)
     with open(ballast, "wb") as file:
@@ -45,10 +45,10 @@ def fill(folder: Path, left: int) -> Path:
 
 
 class Disk:
-    """One target on disks that are full, read only, or limited."""
+    """One target on disks that are full, read-only or limited."""
 
     def __init__(self, target: Target) -> None:
-        # Files that are there before must be as they were afterwards.
+        # Files that existed before must be unchanged afterwards.
         force = () if target.key == "reproduce" else ("--force",)
         arguments = tuple(a for a in target.arguments if a != "--force")
         self.target = replace(target, arguments=(*arguments, *force))
@@ -57,7 +57,7 @@ class Disk:
         self.said: set[str] = set()
 
     def full(self, lefts: tuple[int, ...] = LEFT) -> dict[str, Any]:
-        """Run with little room, and a little more."""
+        """Run with little space left, and with a little more."""
         with tempfile.TemporaryDirectory() as base, disk(Path(base) / "d") as root:
             self._begin(root / "here")
             for left in lefts:
@@ -68,7 +68,7 @@ class Disk:
         return self._result()
 
     def read_only(self) -> dict[str, Any]:
-        """Run in a folder of a file system that is read only."""
+        """Run in a folder of a read-only file system."""
         with tempfile.TemporaryDirectory() as base, disk(Path(base) / "d") as root:
             self._begin(root / "here")
             _remount(root, "ro")
@@ -78,7 +78,7 @@ class Disk:
         return self._result()
 
     def limited(self) -> dict[str, Any]:
-        """Run where files may not be large."""
+        """Run with a limit on the size of files."""
         with tempfile.TemporaryDirectory() as base:
             self._begin(Path(base) / "here")
             for limit in LIMITS:
@@ -87,16 +87,16 @@ class Disk:
         return self._result()
 
     def _begin(self, folder: Path) -> None:
-        """Write what is read, and outputs of an earlier run: other ones, but whole."""
+        """Write the input, and complete but different outputs of an earlier run."""
         self.folder = folder
         self.target.prepare(folder)
         for arguments in self.target.before:
             first = run(arguments, folder)
             assert first.code == 0, first.stderr
-        whole = self._run()
-        assert whole.code == 0, whole.stderr
-        self.whole = content(folder, self.target.outputs)
-        if self.target.key == "reproduce":  # its cells are never replaced: begin anew
+        complete = self._run()
+        assert complete.code == 0, complete.stderr
+        self.undisturbed = content(folder, self.target.outputs)
+        if self.target.key == "reproduce":  # its cells are never replaced: start again
             shutil.rmtree(folder / "out")
             (folder / "out").mkdir()
         for name in self.target.outputs:
@@ -120,34 +120,34 @@ class Disk:
         )
 
     def _once(self, case: str, limit: int | None = None) -> None:
-        """Run once, and look at what is there."""
+        """Run once, and check the files."""
         outcome = self._run(limit)
-        told = [x for x in outcome.stderr.splitlines() if x.startswith("Error: ")]
+        messages = [x for x in outcome.stderr.splitlines() if x.startswith("Error: ")]
         if "Traceback" in outcome.stderr:
             self.faults.append(f"{case}: a traceback: {outcome.stderr[-1500:]}")
         if parts(self.folder):
-            self.faults.append(f"{case}: left behind {parts(self.folder)}")
+            self.faults.append(f"{case}: left {parts(self.folder)}")
         if outcome.code == 0:
             self.counts["done"] += 1
             return
         self.counts["refused"] += 1
-        self.said.update(told)
-        if outcome.code != FAILED or len(told) != 1:
+        self.said.update(messages)
+        if outcome.code != FAILED or len(messages) != 1:
             self.faults.append(f"{case}: {outcome.code}: {outcome.stderr[-500:]}")
         there = self._there()
         for name, data in self.earlier.items():
             if there.get(name) != data:
-                self.faults.append(f"{case}: {name} is not as it was")
+                self.faults.append(f"{case}: {name} has changed")
         for fault in check_folder(self.folder) if not self.earlier else ():
-            self.faults.append(f"{case}: not whole: {fault}")
+            self.faults.append(f"{case}: incomplete: {fault}")
 
     def _ends_well(self) -> None:
-        """With room again, the same command does its work."""
+        """With enough space again, the same command must succeed."""
         outcome = self._run()
         if outcome.code != 0:
-            self.faults.append(f"with room again: {outcome.stderr[-500:]}")
-        elif content(self.folder, self.target.outputs) != self.whole:
-            self.faults.append("with room again the result differs")
+            self.faults.append(f"with enough space: {outcome.stderr[-500:]}")
+        elif content(self.folder, self.target.outputs) != self.undisturbed:
+            self.faults.append("with enough space the result differs")
 
     def _result(self) -> dict[str, Any]:
         said = sorted({text.replace(str(self.folder), "") for text in self.said})

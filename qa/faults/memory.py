@@ -1,4 +1,4 @@
-"""How good the estimate of memory is: measured peaks beside it, and real limits."""
+"""The estimate of memory, measured peaks, and fits under real limits."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from benchmarks.common import added_memory
 from lordclust._core.memory import solver_bytes
 
-#: Samples, clusters and type of the fits whose peak is measured.
+#: Samples, clusters and dtype of the fits whose peak is measured.
 CASES = (
     (25_000, 10, "float64"),
     (25_000, 100, "float64"),
@@ -23,13 +23,13 @@ CASES = (
     (50_000, 50, "float32"),
     (25_000, 400, "float64"),
 )
-#: Room that is left to the case of LIMITED, as a part of its measured peak.
+#: The case run under limits, and the memory left to it as parts of its peak.
 LIMITED = (25_000, 100, "float64")
 PARTS = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
 
 
 def graph(n: int, q: int = 15) -> Any:
-    """Return a graph with about as many edges as that of nearest neighbours."""
+    """Return a random graph with about as many edges as a nearest-neighbour graph."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(n, dtype=np.int32), q)
     columns = rng.integers(n, size=len(rows), dtype=np.int32)
@@ -38,7 +38,7 @@ def graph(n: int, q: int = 15) -> Any:
 
 
 def fit(S: Any, k: int, dtype: str) -> None:
-    """Fit in few steps, by a loose tolerance: as much memory as a whole fit takes."""
+    """Fit in few steps, with a loose tolerance; it needs as much memory as any fit."""
     from lordclust import BLoRD
 
     model = BLoRD(k, affinity="precomputed", tau=0.2, dtype=dtype, tol=0.3, n_jobs=1)
@@ -46,23 +46,23 @@ def fit(S: Any, k: int, dtype: str) -> None:
 
 
 def in_a_child(task: Callable[[], Any]) -> Any:
-    """Return what a task returns in a copy of this process; None if it died."""
-    seen, told = os.pipe()
+    """Return the result of a task in a fork of this process, None if it died."""
+    reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.write(told, json.dumps(task()).encode())
+            os.write(writer, json.dumps(task()).encode())
         finally:
             os._exit(0)
-    os.close(told)
-    with open(seen, "rb") as file:
+    os.close(writer)
+    with open(reader, "rb") as file:
         answer = file.read()
     os.waitpid(pid, 0)
     return json.loads(answer) if answer else None
 
 
 def measured(n: int, k: int, dtype: str) -> dict[str, Any]:
-    """Return the peak of a fit beside its estimate, in MB."""
+    """Return the peak of a fit and its estimate, in MB."""
     S = graph(n)
     fit(graph(200), 2, dtype)  # compile
     peak = added_memory(lambda: fit(S, k, dtype))
@@ -77,13 +77,13 @@ def measured(n: int, k: int, dtype: str) -> dict[str, Any]:
     }
 
 
-def under_a_limit(room: float) -> str:
-    """Return how a fit ends that may take so many bytes more (``ulimit -v``)."""
+def under_a_limit(extra: float) -> str:
+    """Return how a fit ends that may take this many bytes more (``ulimit -v``)."""
     n, k, dtype = LIMITED
     S = graph(n)
     fit(graph(200), 2, dtype)
     used = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = used * resource.getpagesize() + int(room)
+    limit = used * resource.getpagesize() + int(extra)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:
         fit(S, k, dtype)
@@ -93,7 +93,7 @@ def under_a_limit(room: float) -> str:
 
 
 def measure() -> dict[str, Any]:
-    """Return peaks and estimates, and what limits do."""
+    """Return peaks, estimates and the outcomes of fits under limits."""
     rows = [in_a_child(lambda case=case: measured(*case)) for case in CASES]
     peak = rows[CASES.index(LIMITED)]["peak MB"] * 2**20
     limits = {

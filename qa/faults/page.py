@@ -1,4 +1,4 @@
-"""The tables of docs/trust/faults.md, made from the results."""
+"""The tables of docs/trust/faults.md, generated from the results."""
 
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,16 @@ def _command(name: str) -> str:
 
 
 def strikes(results: dict[str, Any]) -> str:
-    """Return what kills and interrupts did."""
+    """Return the results of kills and interrupts."""
     rows = [
         {
             "signal": part,
             "command": _command(name),
             "strikes": found["strikes"],
-            "at the moment a file changes": found["at a file event"],
+            "when a file changes": found["at a file event"],
             "while working": found["while working"],
             "while importing": found["while importing"],
-            "finished, the same as undisturbed": found["finished and compared"],
+            "finished, equal to undisturbed": found["finished and compared"],
             "faults": len(found["faults"]),
         }
         for part in ("kill -9", "Ctrl-C")
@@ -40,14 +40,14 @@ def strikes(results: dict[str, Any]) -> str:
 
 
 def disks(results: dict[str, Any]) -> str:
-    """Return what full and read-only disks did."""
+    """Return the results of full and read-only disks."""
     rows = [
         {
-            "what": part,
+            "disk": part,
             "command": _command(name),
             "runs": found["refused"] + found["done"],
-            "ended with a sentence": found["refused"],
-            "had room enough": found["done"],
+            "ended with an error message": found["refused"],
+            "had enough space": found["done"],
             "faults": len(found["faults"]),
         }
         for part in ("a full disk", "a read-only disk", "a limit for files")
@@ -57,7 +57,7 @@ def disks(results: dict[str, Any]) -> str:
 
 
 def peaks(results: dict[str, Any]) -> str:
-    """Return estimates beside measured peaks."""
+    """Return measured peaks and estimates."""
     found = results.get("memory", {}).get("fit")
     return table(found["rows"]) if found else "Not run yet."
 
@@ -68,7 +68,7 @@ def limits(results: dict[str, Any]) -> str:
     if not found:
         return "Not run yet."
     rows = [
-        {"room left, in measured peaks": float(part), "the fit": end}
+        {"memory left / measured peak": float(part), "the fit": end}
         for part, end in found["limits"].items()
     ]
     return table(rows)

@@ -1,4 +1,4 @@
-"""The command in a process group of its own, stopped at a chosen moment."""
+"""Run a command in a process group of its own, and signal it at a chosen moment."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-#: inotify: a file was made, written to, closed after writing, renamed or removed.
+#: inotify: a file was created, written to, closed after writing, renamed or removed.
 WATCHED = 0x100 | 0x2 | 0x8 | 0x40 | 0x80 | 0x200
 _EVENT = struct.Struct("iIII")
 #: What a console script does, after it has reported that Python is up.
@@ -41,17 +41,17 @@ def program(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class Moment:
-    """When to strike.
+    """When to send the signal.
 
     Attributes
     ----------
     seconds : float
-        After the process is up, or after the event.
+        Delay after the process is up, or after the event.
     event : int
-        0, or the number of the file event in the folder that is waited for.
+        0, or the number of the file event in the folder to wait for.
     fresh : bool
-        A new Python, which has everything to import; otherwise a fork of this
-        process, in which the library is already there, so that the work itself is hit.
+        Start a new Python, which has everything to import; otherwise fork this
+        process, in which the library is already loaded, so that the work is hit.
     again : float, optional
         Seconds after which the signal is sent a second time.
     """
@@ -74,17 +74,17 @@ class Outcome:
 
 
 class Watch:
-    """Counts what happens to the files of a folder."""
+    """Count the changes to the files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         self.handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if libc.inotify_add_watch(self.handle, str(folder).encode(), WATCHED) < 0:
-            raise OSError(ctypes.get_errno(), "inotify does not watch", str(folder))
+            raise OSError(ctypes.get_errno(), "inotify cannot watch", str(folder))
         self.count = 0
 
     def wait(self, seconds: float) -> None:
-        """Wait for events, at most so long, and count them."""
+        """Wait for events, at most this long, and count them."""
         if not select.select([self.handle], [], [], max(seconds, 0.0))[0]:
             return
         data, place = os.read(self.handle, 1 << 16), 0
@@ -105,7 +105,7 @@ def run(
     watched: str = ".",
     file_limit: int | None = None,
 ) -> Outcome:
-    """Run the command in a folder; at a moment, signal its whole process group."""
+    """Run the command in a folder, and signal its process group at a moment."""
     errors = Path(tempfile.gettempdir()) / f"faults-stderr-{os.getpid()}.txt"
     watch = Watch(folder / watched)
     module, words = program(arguments)
@@ -134,7 +134,7 @@ def run(
 def _strike(
     process: Any, watch: Watch, moment: Moment, start: float, number: int
 ) -> bool:
-    """Wait for the moment and send the signal; tell whether there was time for it."""
+    """Wait for the moment and send the signal; return whether it was in time."""
     due = None if moment.event else start + moment.seconds
     while due is None or time.perf_counter() < due:
         left = 0.01 if due is None else min(due - time.perf_counter(), 0.01)
@@ -164,7 +164,7 @@ def _end_group(group: int) -> None:
 
 
 def _fresh(module: str, arguments: list[str], folder: Path, errors: Path) -> Any:
-    """Begin a new Python, and return when it is up."""
+    """Start a new Python, and return when it is up."""
     seen, ready = os.pipe()
     code = FRESH.format(ready=ready, module=module)
     with open(errors, "wb") as stderr:
@@ -186,14 +186,14 @@ def _environment() -> dict[str, str]:
 
 
 class _Child:
-    """A fork, with the little of Popen that is needed."""
+    """A fork, with the part of Popen's interface that is needed."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.returncode = pid, 0
         self._ended = False
 
     def poll(self) -> int | None:
-        """Return how it ended, None while it runs."""
+        """Return the exit code, None while it runs."""
         if not self._ended:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if not pid:
@@ -210,7 +210,7 @@ def _forked(
     errors: Path,
     file_limit: int | None,
 ) -> Any:
-    """Begin a copy of this process; return when it leads a group."""
+    """Fork this process; return when the child leads a process group."""
     _load()
     seen, ready = os.pipe()
     pid = os.fork()

@@ -1,4 +1,4 @@
-"""What is struck: commands, the files they write, and what must be true of these."""
+"""The commands that are tested, the files they write, and how these are checked."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ import numpy as np
 
 from lordclust.files import read_archive
 
-#: What a run may say differently: how long it took, and when.
+#: Text that may differ between runs: durations and dates.
 CLOCK = re.compile(
     rb'"(seconds|finished|began|t_[a-z]+|time)": ("[^"]*"|[0-9.e+-]+)|'
     rb"<td>[0-9.]+ ?s</td>"
@@ -22,20 +22,21 @@ CLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Target:
-    """A command to strike.
+    """A command to test.
 
     Attributes
     ----------
     key : str
-        What it is called on the command line.
+        Its name on the command line of ``qa.faults``.
     name : str
-        What is done.
+        What it does.
     arguments : tuple of str
-        Of ``lordclust``, in a folder with ``samples.npy``.
+        Of ``lordclust``, or of ``python -m`` if the first one is "reproduction"; run
+        in a folder with ``samples.npy``.
     outputs : tuple of str
-        Files that are there when it is done; read back and compared.
+        Files that exist when it is done; read back and compared.
     before : tuple of tuple of str
-        Commands that are run first, undisturbed.
+        Commands to run first, undisturbed.
     watched : str
         The folder in which files are written.
     """
@@ -48,13 +49,13 @@ class Target:
     watched: str = "."
 
     def prepare(self, folder: Path) -> None:
-        """Write what the command reads."""
+        """Write the input of the command."""
         (folder / self.watched).mkdir(parents=True)
         np.save(folder / "samples.npy", samples())
 
 
 def samples(n: int = 400, k: int = 6) -> Any:
-    """Return samples of Gaussians that touch."""
+    """Return samples of overlapping Gaussians."""
     rng = np.random.default_rng(0)
     centres = 1.5 * rng.normal(size=(k, 8))
     return centres[np.arange(n) % k] + rng.normal(size=(n, 8))
@@ -115,11 +116,11 @@ TARGETS = (
 )
 
 
-# -- what must be true of files, whatever happened ------------------------------------
+# -- checks of files ------------------------------------------------------------------
 
 
 def check_folder(folder: Path) -> list[str]:
-    """Return what is wrong with the files of a folder; hidden parts are no files."""
+    """Return what is wrong with the files of a folder, except for hidden parts."""
     faults = []
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.startswith("."):
@@ -130,22 +131,22 @@ def check_folder(folder: Path) -> list[str]:
 
 
 def parts(folder: Path) -> list[str]:
-    """Return the names of hidden files that were left behind."""
+    """Return the names of hidden files that were left."""
     return [p.name for p in folder.rglob(".lordclust-*")]
 
 
 def check_file(path: Path) -> str:
-    """Return why a file is not whole, or nothing."""
+    """Return why a file is incomplete, or an empty text."""
     try:
         CHECKS[path.suffix](path.read_bytes(), path)
-    except Exception as error:  # whatever a reader says of a damaged file
+    except Exception as error:  # readers raise many errors for a damaged file
         return f"{type(error).__name__}: {error}"
     return ""
 
 
 def _csv(data: bytes, path: Path) -> None:
     rows = list(csv.reader(io.StringIO(data.decode())))
-    assert data.endswith(b"\n"), "the last line is cut"
+    assert data.endswith(b"\n"), "the last line is incomplete"
     assert len(rows) > 1, "no rows"
     assert len({len(row) for row in rows}) == 1, "rows of different lengths"
 
@@ -155,17 +156,17 @@ def _archive(data: bytes, path: Path) -> None:
 
 
 def _lines(data: bytes, path: Path) -> None:
-    whole, _, _ = data.rpartition(b"\n")  # a torn last line is dropped by the reader
-    for line in whole.splitlines():
+    complete, _, _ = data.rpartition(b"\n")  # a torn last line is dropped by the reader
+    for line in complete.splitlines():
         json.loads(line)
 
 
 def _page(data: bytes, path: Path) -> None:
-    assert data.rstrip().endswith(b"</html>"), "the page is cut"
+    assert data.rstrip().endswith(b"</html>"), "the page is incomplete"
 
 
 def _text(data: bytes, path: Path) -> None:
-    assert data.endswith(b"\n"), "the last line is cut"
+    assert data.endswith(b"\n"), "the last line is incomplete"
 
 
 CHECKS: dict[str, Callable[[bytes, Path], None]] = {
@@ -181,7 +182,7 @@ CHECKS: dict[str, Callable[[bytes, Path], None]] = {
 
 
 def content(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return what is in the files, but for what clocks say."""
+    """Return the content of the files without durations and dates."""
     return {name: _content(folder / name) for name in names}
 
 
@@ -189,5 +190,5 @@ def _content(path: Path) -> Any:
     if not path.exists():
         return None
     data = CLOCK.sub(b"", path.read_bytes())
-    # Cells are in the order in which they were finished.
+    # Cells are in the order in which they finished.
     return sorted(data.splitlines()) if path.suffix == ".jsonl" else data

@@ -1,1 +1,1 @@
-"""Generated inputs by the hundred thousand, each checked; see docs/trust/fuzzing.md."""
+"""Hundreds of thousands of generated inputs; see docs/trust/fuzzing.md."""

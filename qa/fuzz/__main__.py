@@ -1,9 +1,9 @@
-"""Try the library with generated inputs, and say what came of them.
+"""Test the library with generated inputs, and report the outcomes.
 
 Usage: python -m qa.fuzz [TARGET ...] [--inputs N] [--seconds S] [--seed N]
        python -m qa.fuzz --campaign      the long run; writes qa/fuzz/results.json
-       python -m qa.fuzz --page          its figures into docs/trust/fuzzing.md
-       python -m qa.fuzz --replay FILE   one failing input again
+       python -m qa.fuzz --page          write its results into docs/trust/fuzzing.md
+       python -m qa.fuzz --replay FILE   run one failing input again
 
 Failing inputs are written to fuzz-output; the exit code is 1 if there are any.
 """
@@ -23,9 +23,9 @@ from qa.fuzz.supervisor import Supervisor
 from qa.fuzz.targets import TARGETS
 
 OUTPUT = Path("fuzz-output")
-#: Inputs of each target, and seconds after which it stops with fewer.
+#: Inputs per target, and seconds after which a target stops with fewer.
 INPUTS, SECONDS = 2000, 40.0
-#: The same of the long run.
+#: The same for the long run.
 CAMPAIGN = {
     "graph": 30_000,
     "projection": 30_000,
@@ -39,23 +39,23 @@ CAMPAIGN_SECONDS = 3 * 3600.0
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line asks for; return the exit code."""
-    asked = _parsed(arguments)
-    if asked.replay is not None:
-        return replay(asked.replay)
-    if asked.page:
+    """Run the command line; return the exit code."""
+    options = _parsed(arguments)
+    if options.replay is not None:
+        return replay(options.replay)
+    if options.page:
         return page.write()
-    names = asked.target or list(TARGETS)
+    names = options.target or list(TARGETS)
     rows = []
     for name in names:
         if name == "guided" and find_spec("atheris") is None:
-            print("guided: left out, atheris is not installed (pip install atheris)")
+            print("guided: skipped, atheris is not installed (pip install atheris)")
             continue
-        inputs = asked.inputs or (CAMPAIGN[name] if asked.campaign else INPUTS)
-        seconds = asked.seconds or (CAMPAIGN_SECONDS if asked.campaign else SECONDS)
-        rows.append(run(name, inputs, seconds, asked.seed))
-        if asked.campaign:
-            page.record(rows[-1], asked.seed)
+        inputs = options.inputs or (CAMPAIGN[name] if options.campaign else INPUTS)
+        seconds = options.seconds or (CAMPAIGN_SECONDS if options.campaign else SECONDS)
+        rows.append(run(name, inputs, seconds, options.seed))
+        if options.campaign:
+            page.record(rows[-1], options.seed)
     print("\n" + page.table(rows))
     failed = sum(row["failures"] for row in rows)
     if failed:
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parsed(arguments: list[str]) -> Any:
-    """Return what was asked for."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m qa.fuzz", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("target", nargs="*", metavar="TARGET",
@@ -77,27 +77,27 @@ def _parsed(arguments: list[str]) -> Any:
     parser.add_argument("--campaign", action="store_true")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--replay", type=Path, metavar="FILE")
-    asked = parser.parse_args(arguments)
-    for name in asked.target:
+    options = parser.parse_args(arguments)
+    for name in options.target:
         if name not in TARGETS:
             parser.error(f"unknown target {name!r}; known: {', '.join(TARGETS)}")
-    if min(asked.inputs or 1, asked.seconds or 1) <= 0:
+    if min(options.inputs or 1, options.seconds or 1) <= 0:
         parser.error("--inputs and --seconds must be above 0")
-    return asked
+    return options
 
 
 def run(name: str, inputs: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Give a target its inputs; return its row of the table."""
+    """Run the inputs of a target; return its row of the table."""
     start = time.time()
 
-    def heard(tally: Tally) -> None:
+    def report(tally: Tally) -> None:
         spent = time.time() - start
         line = f"{name}: {tally.done} of {inputs}, {tally.n_failures} failed, "
         ending = "\r" if sys.stdout.isatty() else "\n"
         if sys.stdout.isatty() or int(spent) % 30 == 0:
             print(f"{line}{spent:.0f} s   ", end=ending, flush=True)
 
-    tally = Supervisor(TARGETS[name], inputs, seconds, seed).run(heard)
+    tally = Supervisor(TARGETS[name], inputs, seconds, seed).run(report)
     row = page.row(name, tally, time.time() - start)
     print(f"{name}: {tally.done} inputs, {tally.n_failures} failed, "
           f"{row['seconds']:.0f} s   ", flush=True)  # fmt: skip
@@ -111,7 +111,7 @@ def run(name: str, inputs: int, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def replay(path: Path) -> int:
-    """Run one failing input in this process, and show what comes of it."""
+    """Run one failing input in this process, and show the result."""
     failure = case.read(path)
     target = import_module(TARGETS[failure["target"]])
     target.prepare()

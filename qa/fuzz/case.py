@@ -1,6 +1,6 @@
 """A generated input as one JSON file, so that a failure can be run again.
 
-Inputs are made of what JSON holds, and of bytes.
+Inputs consist of JSON values and bytes.
 """
 
 import base64
@@ -18,13 +18,13 @@ def encoded(case: Any) -> str:
 
 
 def decoded(text: str) -> Any:
-    """Return the input that :func:`encoded` was given."""
+    """Return the input of :func:`encoded`."""
     return json.loads(text, object_hook=_as_bytes)
 
 
 def _as_text(value: Any) -> dict[str, str]:
     if not isinstance(value, bytes):
-        raise TypeError(f"inputs are JSON and bytes, not {type(value).__name__}")
+        raise TypeError(f"inputs must be JSON or bytes, not {type(value).__name__}")
     return {BYTES: base64.b64encode(value).decode()}
 
 
@@ -33,7 +33,7 @@ def _as_bytes(value: dict[str, Any]) -> Any:
 
 
 def write(path: Path, failure: dict[str, Any]) -> None:
-    """Write a failure with its whole input."""
+    """Write a failure with its complete input."""
     path.write_text(encoded(failure) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Limits of time and memory around one input. For systems with POSIX signals."""
+"""Limits of time and memory for one input, on systems with POSIX signals."""
 
 import resource
 import signal
@@ -10,25 +10,25 @@ from qa.fuzz.outcome import Broken
 
 #: Bytes by which one input may raise the peak memory of the process.
 MEMORY = 600 * 2**20
-#: Bytes of addresses beyond those of the warm process: what is above gets MemoryError.
-ROOM = 3 * 2**30
+#: Address space beyond that of the warm process; above it there is a MemoryError.
+ADDRESSES = 3 * 2**30
 
 
 class Hang(BaseException):
     """An input takes too long. No ``except Exception`` may swallow this."""
 
 
-def _heard(number: int, frame: Any) -> None:
+def _stop(number: int, frame: Any) -> None:
     raise Hang
 
 
 @contextmanager
 def limits(seconds: float) -> Iterator[None]:
-    """End what takes longer, by :class:`Hang`; fail if it took much memory.
+    """Raise :class:`Hang` after this time; fail if much memory was used.
 
-    A loop in compiled code hears no signal: the supervisor ends the process then.
+    A loop in compiled code receives no signal: the supervisor ends the process then.
     """
-    before, handler = _peak(), signal.signal(signal.SIGALRM, _heard)
+    before, handler = _peak(), signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -37,7 +37,7 @@ def limits(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
     grown = _peak() - before
     if grown > MEMORY:
-        raise Broken("an input takes little memory", f"{grown / 2**20:.0f} MB")
+        raise Broken("an input uses little memory", f"{grown / 2**20:.0f} MB")
 
 
 def _peak() -> int:
@@ -45,7 +45,7 @@ def _peak() -> int:
 
 
 def bound_addresses() -> None:
-    """Let this process take no more than ROOM beyond what it has (Linux)."""
+    """Limit the address space of this process to ADDRESSES more bytes (Linux)."""
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + ROOM, now + ROOM))
+    resource.setrlimit(resource.RLIMIT_AS, (now + ADDRESSES, now + ADDRESSES))

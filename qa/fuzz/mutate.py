@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-#: Numbers that programs stumble over.
+#: Numbers that often cause bugs.
 ODD_NUMBERS: list[Any] = [
     0, -1, 1, 2, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63,
     2**64, 10**30, -(2**31), -(2**63), 0.5, -0.5, 1e-320, 1e308, -1e308, 1e-12,
@@ -55,7 +55,7 @@ def _digits(data: bytes, at: int, word: bytes, size: int) -> bytes:
     return data[:start] + word + data[end:]
 
 
-#: What may happen to bytes: from a place on, with a word and a length.
+#: Changes of bytes: from a place on, with a word and a length.
 _CHANGES: dict[str, Callable[[bytes, int, bytes, int], bytes]] = {
     "flip": _flip,
     "cut": lambda data, at, word, size: data[:at],
@@ -70,7 +70,7 @@ _NAMES = list(_CHANGES)
 
 
 def changed(rng: Random, data: bytes, most: int = 6) -> bytes:
-    """Return bytes that differ from these at a few places; sometimes at none."""
+    """Return bytes changed at a few places, sometimes at none."""
     for _ in range(rng.randint(0, most)):
         change = _CHANGES[rng.choice(_NAMES)]
         at = rng.randrange(max(1, len(data)))

@@ -1,4 +1,4 @@
-"""What may come of an input, and what may not."""
+"""Allowed outcomes of an input."""
 
 import linecache
 import traceback
@@ -15,32 +15,32 @@ import lordclust
 from lordclust.files import InputError
 
 LIBRARY = str(Path(lordclust.__file__).parent)
-#: Who may refuse an input by a sentence of its own: we, and scikit-learn's checks.
-SPEAKERS = (LIBRARY, str(Path("sklearn", "utils")), str(Path("sklearn", "neighbors")))
+#: Code that may refuse an input with a message: ours, and scikit-learn's validation.
+RAISERS = (LIBRARY, str(Path("sklearn", "utils")), str(Path("sklearn", "neighbors")))
 
 
 class Outcome(NamedTuple):
-    """What came of an input: of which sort it was, and how it ended."""
+    """The kind of an input, and how it ended."""
 
     group: str
     kind: str
 
 
 class Broken(AssertionError):  # noqa: N818
-    """A promise that an input broke, and what came instead."""
+    """A promise that an input broke, and the value received instead."""
 
-    def __init__(self, promise: str, came: object = "") -> None:
-        super().__init__(promise, came)
-        self.promise, self.came = promise, came
+    def __init__(self, promise: str, found: object = "") -> None:
+        super().__init__(promise, found)
+        self.promise, self.found = promise, found
 
     def __str__(self) -> str:
-        return f"broken: {self.promise}. {self.came}"
+        return f"broken: {self.promise}. {self.found}"
 
 
-def require(holds: Any, promise: str, came: object = "") -> None:
+def require(holds: Any, promise: str, found: object = "") -> None:
     """Fail unless a promise holds."""
     if not holds:
-        raise Broken(promise, came)
+        raise Broken(promise, found)
 
 
 def require_finite(values: Any, name: str) -> None:
@@ -50,37 +50,37 @@ def require_finite(values: Any, name: str) -> None:
 
 
 def require_refusal(error: Exception) -> None:
-    """Fail unless an error is a sentence that somebody wrote for users.
+    """Fail unless an error is a message written for users.
 
-    Its last line in the traceback is a ``raise`` of the library (or of the checks of
-    scikit-learn that it calls), not a crash deep in an array.
+    Its last line in the traceback is a ``raise`` of the library (or of scikit-learn's
+    validation), not a crash deep in an array operation.
     """
     if memory_in(error):
-        raise Broken("memory is asked for only where it is plausible") from error
+        raise Broken("memory is allocated only where it is plausible") from error
     if not isinstance(error, ValueError | TypeError) or not _was_raised(error):
         raise error
     require_sentence(str(error))
 
 
 def require_sentence(text: str) -> None:
-    """Fail unless a message can be read: not empty, and printable throughout."""
-    shown = text.replace("\n", " ")  # scikit-learn's checks take several lines
-    require(shown.strip(), "an error says something")
+    """Fail unless a message is not empty and printable."""
+    shown = text.replace("\n", " ")  # scikit-learn's messages have several lines
+    require(shown.strip(), "an error has a message")
     require(shown.isprintable(), "an error is printable", ascii(shown[:300]))
 
 
 def require_input_error(error: Exception) -> None:
-    """Fail unless an error is the one that a bad file gives."""
+    """Fail unless an error is an InputError with one line."""
     if memory_in(error):
-        raise Broken("memory is asked for only where it is plausible") from error
+        raise Broken("memory is allocated only where it is plausible") from error
     if not isinstance(error, InputError):
         raise error
     require_sentence(str(error))
-    require("\n" not in str(error), "a bad file is told in one line")
+    require("\n" not in str(error), "a bad file gives one line")
 
 
 def memory_in(error: BaseException | None) -> bool:
-    """Tell whether memory ran out, whatever became of that error."""
+    """Return whether memory ran out, directly or as the cause of another error."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -89,19 +89,19 @@ def memory_in(error: BaseException | None) -> bool:
 
 
 def _was_raised(error: Exception) -> bool:
-    """Tell whether an error comes from a raise statement of those who may."""
+    """Return whether an error comes from an allowed raise statement."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     line = linecache.getline(last.filename, last.lineno or 0).strip()
-    return line.startswith("raise ") and any(s in last.filename for s in SPEAKERS)
+    return line.startswith("raise ") and any(s in last.filename for s in RAISERS)
 
 
 @contextmanager
-def heeded_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Give the warnings as they come; one about arithmetic is a failure."""
-    with warnings.catch_warnings(record=True) as heard:
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Record warnings; one about arithmetic is a failure."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield heard
-    for warning in heard:
+        yield caught
+    for warning in caught:
         if issubclass(warning.category, RuntimeWarning):
             place = f"{Path(warning.filename).name}:{warning.lineno}"
             raise Broken(f"no arithmetic goes wrong ({place})", warning.message)

@@ -1,4 +1,4 @@
-"""The figures of a campaign: kept in results.json, shown in docs/trust/fuzzing.md."""
+"""The results of a campaign: results.json and its part of docs/trust/fuzzing.md."""
 
 import json
 from collections import Counter
@@ -15,12 +15,12 @@ from qa.fuzz.session import Tally
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "trust" / "fuzzing.md"
-#: Who read the files, and who made the inputs.
+#: Further packages whose version matters: they read files or generate inputs.
 OTHERS = ("hypothesis", "atheris", "pyarrow", "h5py", "anndata")
 
 
 def row(name: str, tally: Tally, seconds: float) -> dict[str, Any]:
-    """Return the figures of one target."""
+    """Return the results of one target."""
     outcomes: dict[str, dict[str, int]] = {}
     for (group, kind), count in sorted(tally.outcomes.items()):
         outcomes.setdefault(group, {})[kind] = count
@@ -34,7 +34,7 @@ def row(name: str, tally: Tally, seconds: float) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Return a line for each target."""
+    """Return a table with one line per target."""
     return markdown(
         [
             {
@@ -51,7 +51,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _kinds(outcomes: dict[str, dict[str, int]]) -> Counter[str]:
-    """Return how often each kind of outcome came, over all groups."""
+    """Return the number of outcomes of each kind, over all groups."""
     total: Counter[str] = Counter()
     for kinds in outcomes.values():
         total.update(kinds)
@@ -63,7 +63,7 @@ def _in_words(kinds: Counter[str]) -> str:
 
 
 def record(row: dict[str, Any], seed: int) -> None:
-    """Put the figures of a target into results.json, in place of older ones."""
+    """Write the results of a target to results.json, replacing older ones."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     made = {"date": datetime.now(UTC).date().isoformat(), "seed": seed}
     results[row["target"]] = row | made | {"facts": machine_facts() | _others()}
@@ -71,7 +71,7 @@ def record(row: dict[str, Any], seed: int) -> None:
 
 
 def _others() -> dict[str, str]:
-    """Return the versions of what else is tried."""
+    """Return the versions of the further packages."""
     found = {}
     for name in OTHERS:
         try:
@@ -81,13 +81,13 @@ def _others() -> dict[str, str]:
     return found
 
 
-def figures(results: dict[str, Any]) -> str:
-    """Return the figures as text of the page."""
+def results_text(results: dict[str, Any]) -> str:
+    """Return the results as text of the page."""
     rows = list(results.values())
     inputs = sum(row["inputs"] for row in rows)
     failures = sum(row["failures"] for row in rows)
     groups = [
-        {"target": row["target"], "of": group, "outcomes": _in_words(Counter(kinds))}
+        {"target": row["target"], "input": group, "outcomes": _in_words(Counter(kinds))}
         for row in rows
         for group, kinds in row["outcomes"].items()
         if len(row["outcomes"]) > 1
@@ -97,14 +97,14 @@ def figures(results: dict[str, Any]) -> str:
     return "\n\n".join([
         f"{inputs:,} inputs, {failures or 'no'} failure{'s' * (failures != 1)}.",
         table(rows),
-        "By what was tried:",
+        "By kind of input:",
         markdown(groups),
         f"Measured on {' to '.join(dates[:1] + dates[1:][-1:])} with {where}.",
     ])  # fmt: skip
 
 
 def _all_facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return versions and machine, of all runs together."""
+    """Return versions and machine of all runs."""
     found: dict[str, Any] = {}
     for row in rows:
         found |= row["facts"]
@@ -112,8 +112,8 @@ def _all_facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write() -> int:
-    """Write the figures into the page."""
-    shown = figures(json.loads(RESULTS.read_text()))
+    """Write the results into the page."""
+    shown = results_text(json.loads(RESULTS.read_text()))
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(with_block(text, "figures", shown), encoding="utf-8")
+    PAGE.write_text(with_block(text, "results", shown), encoding="utf-8")
     return 0

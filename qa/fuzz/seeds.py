@@ -1,4 +1,4 @@
-"""Small sound files of every format, to begin with."""
+"""Small valid files of every format, to start from."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ TEXTS = {
 
 @cache
 def files() -> dict[str, bytes]:
-    """Return sound files by name; the suffix is the format."""
+    """Return valid files by name; the suffix is the format."""
     found = {name: text.encode() for name, text in TEXTS.items()}
     found |= {f"{n}.gz": gzip.compress(found[n], mtime=0)
               for n in ("plain.csv", "tabs.tsv", "sparse.mtx")}  # fmt: skip
@@ -142,12 +142,12 @@ def members(content: bytes) -> list[tuple[str, bytes]]:
 
 
 def packed(parts: list[tuple[str, bytes]]) -> bytes:
-    """Return members as a sound zip file, whatever is in them."""
+    """Return members as a valid zip file, whatever their content."""
     import warnings
 
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w") as archive:
-        warnings.simplefilter("ignore")  # about a name that is there twice
+        warnings.simplefilter("ignore")  # about duplicate names
         for name, content in parts:
             archive.writestr(zipfile.ZipInfo(name), content)
     return buffer.getvalue()

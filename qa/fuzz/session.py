@@ -1,4 +1,4 @@
-"""Inputs run one after the other in this process, and what came of them counted."""
+"""Run inputs one after the other in this process, and count the outcomes."""
 
 import traceback
 from collections import Counter
@@ -14,7 +14,7 @@ from qa.fuzz.case import encoded
 from qa.fuzz.guard import Hang, limits
 from qa.fuzz.outcome import LIBRARY, Broken, Outcome
 
-#: Inputs that are made at once; between them the clock is looked at.
+#: Inputs generated at once; the time limit is checked in between.
 BATCH = 200
 
 Failure = dict[str, Any]
@@ -22,14 +22,14 @@ Failure = dict[str, Any]
 
 @dataclass
 class Tally:
-    """How many inputs ended how; of failures at one place the smallest input."""
+    """Counts of outcomes, and the smallest failing input of each place."""
 
     done: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     failures: dict[str, Failure] = field(default_factory=dict)
 
     def add_failure(self, failure: Failure) -> None:
-        """Count a failure, and keep it if it is the first or smallest of its place."""
+        """Count a failure, and keep it if it is the smallest of its place."""
         known = self.failures.get(failure["where"])
         count = failure.get("count", 1) + (known["count"] if known else 0)
         larger = known and len(encoded(known["input"])) <= len(
@@ -40,12 +40,12 @@ class Tally:
 
     @property
     def n_failures(self) -> int:
-        """How many inputs failed."""
+        """Number of inputs that failed."""
         return sum(failure["count"] for failure in self.failures.values())
 
 
 class Session:
-    """Runs inputs of one target.
+    """Run inputs of one target.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Session:
     before : callable, optional
         Called with each input before it is run.
     after : callable, optional
-        Called by a target that ends the process itself, before it does.
+        Called by a target before it ends the process itself.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Session:
             after,
             Tally(),
         )
-        self.count = 0  # of inputs; the tally may begin anew in between
+        self.count = 0  # of inputs; the tally may be reset in between
 
     def run(self, case: Any) -> None:
-        """Run one input and count what came of it."""
+        """Run one input and count its outcome."""
         self.before(case)
         try:
             with limits(self.target.SECONDS):
@@ -86,7 +86,7 @@ class Session:
         self.tally.outcomes[outcome] += 1
 
     def generate(self, inputs: int, seed: int) -> Iterator[Tally]:
-        """Run generated inputs; give the tally after each batch of them."""
+        """Run generated inputs; yield the tally after each batch."""
         goal = self.count + inputs
         while self.count < goal:
             count = min(BATCH, goal - self.count)
@@ -98,13 +98,13 @@ class Session:
             yield self.tally
 
     def _drawn(self, count: int, seed: int) -> None:
-        """Run some inputs that the target makes itself."""
+        """Run inputs that the target generates itself."""
         rng = Random(seed)
         for _ in range(count):
             self.run(self.target.make(rng))
 
     def _given(self, count: int, seed: int) -> None:
-        """Run some inputs of hypothesis; failures are kept, and do not stop it."""
+        """Run inputs of hypothesis; failures are kept, and do not stop it."""
 
         @hypothesis.seed(seed)
         @settings(
@@ -122,7 +122,7 @@ class Session:
 
 
 def described(error: BaseException, case: Any) -> Failure:
-    """Return what a failure was, where, and its whole input."""
+    """Return the error, the place and the input of a failure."""
     what = "hang" if isinstance(error, Hang) else f"{type(error).__name__}: {error}"
     return {
         "where": f"{type(error).__name__} at {_place(error)}",
@@ -134,7 +134,7 @@ def described(error: BaseException, case: Any) -> Failure:
 
 
 def _place(error: BaseException) -> str:
-    """Return the innermost line of the library, or else of anybody."""
+    """Return the innermost line of the library, or of the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if f.filename.startswith(LIBRARY)]
     last = (own or frames)[-1]

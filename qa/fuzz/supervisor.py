@@ -1,7 +1,7 @@
-"""Runs workers one after the other until a target has had its inputs.
+"""Run workers one after the other until all inputs of a target are done.
 
-A worker that dies, or is silent for too long in compiled code, costs one input: it is
-written down as a failure, and another worker goes on.
+A worker that dies, or is silent for too long in compiled code, costs one input, which
+is recorded as a failure; another worker continues.
 """
 
 import json
@@ -20,27 +20,27 @@ from qa.fuzz.case import decoded
 from qa.fuzz.outcome import Outcome
 from qa.fuzz.session import Tally
 
-#: Seconds that a worker may take until it is warm: compilation is part of it.
+#: Seconds that a worker may take to start, including compilation.
 WARM_UP = 600.0
-#: Seconds beyond the limit of an input after which a silent worker is ended.
+#: Seconds beyond the limit of an input after which a silent worker is killed.
 GRACE = 15.0
-#: Workers that may die one after the other without a single input done.
+#: Workers that may die one after the other without finishing an input.
 PATIENCE = 3
 
 
 class Supervisor:
-    """Gives one target its inputs.
+    """Run the inputs of one target.
 
     Parameters
     ----------
     module : str
-        Where the target is, as Python imports it.
+        Name of the target's module.
     inputs : int
-        How many inputs.
+        Number of inputs.
     seconds : float
-        After how long to stop with fewer.
+        Time after which to stop with fewer.
     seed : int
-        What is generated follows from it.
+        Seed of the generated inputs.
     """
 
     def __init__(self, module: str, inputs: int, seconds: float, seed: int) -> None:
@@ -49,20 +49,20 @@ class Supervisor:
         self.limit = import_module(module).SECONDS + GRACE
         self.tally = Tally()
 
-    def run(self, heard: Callable[[Tally], Any] = lambda tally: None) -> Tally:
-        """Run workers until all is done; ``heard`` is told how far it is."""
+    def run(self, report: Callable[[Tally], Any] = lambda tally: None) -> Tally:
+        """Run workers until all is done; ``report`` is called with the tally."""
         idle = 0
         while self.tally.done < self.inputs and time.time() < self.end:
             before = self.tally.done
-            ended = self._one_worker(heard)
+            ended = self._one_worker(report)
             idle = 0 if self.tally.done > before + 1 else idle + 1
             if ended or idle == PATIENCE:
                 break
-            self.seed += 1_000_003  # other inputs than those that were done
+            self.seed += 1_000_003  # not the same inputs again
         return self.tally
 
-    def _one_worker(self, heard: Callable[[Tally], Any]) -> bool:
-        """Run one worker; tell whether it came to a good end."""
+    def _one_worker(self, report: Callable[[Tally], Any]) -> bool:
+        """Run one worker; return whether it finished."""
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             current = Path(folder, "current.json")
             log = Path(folder, "stderr.txt")
@@ -70,7 +70,7 @@ class Supervisor:
             with open(log, "wb") as errors:
                 worker = self._started(folder, current, theirs, errors)
             os.close(theirs)
-            silent = self._listen(ours, heard)
+            silent = self._listen(ours, report)
             os.close(ours)
             if silent:
                 worker.kill()
@@ -78,7 +78,7 @@ class Supervisor:
             if not silent and code == 0:
                 return True
             self._note_death(current, "hang" if silent else f"exit {code}", log)
-            heard(self.tally)
+            report(self.tally)
             return False
 
     def _started(self, folder: str, current: Path, pipe: int, errors: Any) -> Any:
@@ -104,8 +104,8 @@ class Supervisor:
             env=os.environ | single | {"PYTHONPATH": paths, "TMPDIR": folder},
         )
 
-    def _listen(self, pipe: int, heard: Callable[[Tally], Any]) -> bool:
-        """Take in what a worker tells; tell whether it fell silent."""
+    def _listen(self, pipe: int, report: Callable[[Tally], Any]) -> bool:
+        """Read the reports of a worker; return whether it fell silent."""
         patience, rest = WARM_UP, b""
         while select.select([pipe], [], [], patience)[0]:
             block = os.read(pipe, 1 << 20)
@@ -115,11 +115,11 @@ class Supervisor:
             for line in lines:
                 self._add(decoded(line.decode()))
                 patience = self.limit
-            heard(self.tally)
+            report(self.tally)
         return True
 
     def _add(self, news: dict[str, Any]) -> None:
-        """Add what a worker tells."""
+        """Add a report of a worker."""
         self.tally.done += news["done"]
         for group, kind, count in news["outcomes"]:
             self.tally.outcomes[Outcome(group, kind)] += count
@@ -127,7 +127,7 @@ class Supervisor:
             self.tally.add_failure(failure)
 
     def _note_death(self, current: Path, how: str, log: Path) -> None:
-        """Keep the input that a worker did not survive."""
+        """Record the input that killed a worker."""
         text = current.read_text() if current.exists() else ""
         words = log.read_text(errors="replace").partition("Extension modules:")[0]
         words = words[-6000:]

@@ -1,7 +1,7 @@
-"""The process that runs the inputs: it may die, and its supervisor goes on.
+"""The process that runs the inputs; if it dies, its supervisor starts another.
 
-Before each input it writes it down, so that the one that killed it is known. It tells
-how far it is in lines of JSON, on a pipe of its own.
+It writes each input to a file before running it, so that the one that killed it is
+known. It reports its progress in lines of JSON on a pipe.
 """
 
 import faulthandler
@@ -22,13 +22,13 @@ EVERY = 0.5
 
 
 class Reporter:
-    """Tells the supervisor what is new."""
+    """Send reports to the supervisor."""
 
     def __init__(self, pipe: int) -> None:
         self.pipe, self.last = os.fdopen(pipe, "w"), time.monotonic()
 
-    def tell(self, tally: Tally, *, now: bool = False) -> None:
-        """Send a tally, and begin it anew, if the last one is a while ago."""
+    def send(self, tally: Tally, *, now: bool = False) -> None:
+        """Send a tally and reset it, if the last report is some time ago."""
         if not now and time.monotonic() - self.last < EVERY:
             return
         outcomes = [[*outcome, count] for outcome, count in tally.outcomes.items()]
@@ -51,13 +51,13 @@ def main(job: dict[str, Any]) -> None:
     current = os.open(job["current"], os.O_WRONLY | os.O_CREAT)
 
     def note(case: Any) -> None:
-        reporter.tell(session.tally)
+        reporter.send(session.tally)
         text = encoded(case).encode()
         os.pwrite(current, text, 0)
         os.ftruncate(current, len(text))
 
-    session = Session(target, note, lambda: reporter.tell(session.tally, now=True))
-    reporter.tell(session.tally, now=True)  # warm, and ready
+    session = Session(target, note, lambda: reporter.send(session.tally, now=True))
+    reporter.send(session.tally, now=True)  # ready
     if getattr(target, "GUIDED", False):
         target.drive(session, job["inputs"], job["seed"], job["end"])
     else:
@@ -73,4 +73,4 @@ if __name__ == "__main__":
     os.chdir(Path(given["folder"]))
     main(given)
     sys.stderr.flush()
-    os._exit(0)  # what is left in threads and caches is of no use
+    os._exit(0)  # do not wait for threads

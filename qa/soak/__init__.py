@@ -1,1 +1,1 @@
-"""Hours of mixed work in one process, to see whether memory stays flat."""
+"""Hours of mixed tasks in one process, to check that memory does not grow."""

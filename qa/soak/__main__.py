@@ -25,14 +25,14 @@ from lordclust.files.atomic import whole_file
 from qa.soak import page, watch
 from qa.soak.work import KINDS, Bench, canary
 
-#: Growth of memory in % that is taken for none.
+#: Largest growth of memory in %.
 ALLOWED = 2.0
-#: Pieces of work between two looks at the fixed fit.
+#: Tasks between two runs of the fixed fit.
 CANARY_EVERY = 50
 
 
 class Soak:
-    """One run and what it found."""
+    """One run and its results."""
 
     def __init__(self, minutes: float, seed: int, folder: Path) -> None:
         self.minutes, self.seed = minutes, seed
@@ -49,7 +49,7 @@ class Soak:
         return (time.monotonic() - self.began) / 60
 
     def run(self) -> None:
-        """Do every kind once, then draw."""
+        """Run every task once, then random ones."""
         for name in KINDS:
             self._do(name)
         names, weights = list(KINDS), np.array([weight for _, weight in KINDS.values()])
@@ -111,12 +111,13 @@ class Soak:
 
 
 def blas_threads() -> int:
-    """Return how many threads linear algebra uses."""
+    """Return the number of threads of the linear algebra libraries."""
     return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m qa.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m qa.soak", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page", action="store_true", help="write docs/trust/soak.md")
@@ -124,14 +125,14 @@ def main() -> int:
     if options.page:
         page.write()
         return 0
-    warnings.simplefilter("ignore")  # a path cut short warns, which is not the matter
+    warnings.simplefilter("ignore")  # an interrupted path warns
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(options.minutes, options.seed, Path(folder))
         soak.run()
     print(
         f"memory grew by {soak.growth:.2f} % after the first "
-        f"{watch.warm_up(options.minutes):g} minutes (at most {ALLOWED:g} % is taken "
-        f"for none); {len(soak.failures)} of {soak.done} pieces of work failed"
+        f"{watch.warm_up(options.minutes):g} minutes (at most {ALLOWED:g} % is "
+        f"allowed); {len(soak.failures)} of {soak.done} tasks failed"
     )
     same = soak.same == soak.asked
     return int(soak.growth > ALLOWED or bool(soak.failures) or not same)

@@ -1,4 +1,4 @@
-"""results.json -> docs/trust/soak.md and its picture."""
+"""Write docs/trust/soak.md and its figure from results.json."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from qa.soak.watch import growth
 RESULTS = Path(__file__).parent / "results.json"
 FOLDER = Path(__file__).parents[2] / "docs" / "trust"
 PAGE, PLOT = FOLDER / "soak.md", FOLDER / "soak.png"
-STEP = 10  # minutes a row
+STEP = 10  # minutes per row
 
 
 def write() -> None:
-    """Write the page and the picture."""
+    """Write the page and the figure."""
     results = json.loads(RESULTS.read_text())
     FOLDER.mkdir(parents=True, exist_ok=True)
     with whole_file(PAGE, True, text=True) as file:
@@ -25,29 +25,29 @@ def write() -> None:
 
 
 def page(results: dict[str, Any]) -> str:
-    """Return the results in words and tables."""
+    """Return the page."""
     where = ", ".join(f"{k} {v}" for k, v in results["facts"].items())
     samples, start = results["samples"], results["warm-up minutes"]
     files, threads = (growth(samples, start, what) for what in ("files", "threads"))
     runs = sum(row["runs"] for row in results["work"])
     parts = [
-        "# Soak",
-        "A service that fits again and again must not grow. `python -m qa.soak` does "
-        "mixed work in random order, from a seed, in one process: fits of many kinds, "
-        "graphs, predictions, files, reports, and errors on purpose. Once a minute it "
-        "collects garbage, gives freed memory back to the system (`malloc_trim`), and "
-        "notes the resident memory, open files and threads. After the first "
-        f"{start:g} minutes, the growth of a robust line (Theil-Sen) through the "
-        "memory must stay below 2 %.",
-        f"**{samples[-1]['minute']:.0f} minutes, {runs} pieces of work: memory grew "
-        f"by {results['growth %']:.2f} % after the warm-up**, open files by "
+        "# Soak test",
+        "The memory of a service that fits repeatedly must not grow. `python -m "
+        "qa.soak` runs mixed tasks in random order, from a seed, in one process: fits "
+        "of many kinds, graphs, predictions, files, reports, and deliberate errors. "
+        "Once a minute it collects garbage, returns freed memory to the system "
+        "(`malloc_trim`), and records the resident memory, open files and threads. "
+        f"After the first {start:g} minutes, memory must grow by less than 2 %, "
+        "measured by a robust regression line (Theil-Sen).",
+        f"**{samples[-1]['minute']:.0f} minutes, {runs} tasks: memory grew by "
+        f"{results['growth %']:.2f} % after the warm-up**, open files by "
         f"{files:.2f} %, threads by {threads:.2f} %. "
-        f"{failed(results['failures'])} A fixed fit between the others had the same "
-        f"bits {results['same bits']} times of {results['same bits asked']}.",
-        "![Memory by the minute](soak.png)",
+        f"{failed(results['failures'])} A fixed fit, repeated between the others, gave "
+        f"the same bits {results['same bits']} of {results['same bits asked']} times.",
+        "![Memory over time](soak.png)",
         table(by_step(samples)),
-        "What was done:",
-        table(results["work"]),
+        "The tasks:",
+        table([{"task": row.pop("work"), **row} for row in map(dict, results["work"])]),
         f"Seed {results['seed']}; {where}. The numbers are from "
         "`qa/soak/results.json`; `python -m qa.soak --minutes 120` measures them "
         "again, and `python -m qa.soak --page` writes this page.",
@@ -56,16 +56,16 @@ def page(results: dict[str, Any]) -> str:
 
 
 def failed(failures: list[str]) -> str:
-    """Return what failed, and with which words: one example of each kind."""
+    """Return what failed, with one example of each kind."""
     if not failures:
-        return "No piece of work failed."
+        return "No task failed."
     last = {text.partition(":")[0]: text.strip().splitlines()[-1] for text in failures}
     examples = "; ".join(f"{kind}: `{words}`" for kind, words in last.items())
-    return f"{len(failures)} pieces of work failed ({examples})."
+    return f"{len(failures)} tasks failed ({examples})."
 
 
 def by_step(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each ten minutes: memory, and the counts at their end."""
+    """Return a row per ten minutes: memory, and the counts at their end."""
     rows = []
     for begin in range(0, int(samples[-1]["minute"]) + 1, STEP):
         part = [s for s in samples if begin <= s["minute"] < begin + STEP]
@@ -74,19 +74,19 @@ def by_step(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "minutes": f"{begin} to {begin + STEP}",
-                    "MB, least": f"{memory[0]:.1f}",
+                    "MB, minimum": f"{memory[0]:.1f}",
                     "MB, median": f"{memory[len(memory) // 2]:.1f}",
-                    "MB, most": f"{memory[-1]:.1f}",
+                    "MB, maximum": f"{memory[-1]:.1f}",
                     "open files": part[-1]["files"],
                     "threads": part[-1]["threads"],
-                    "work done": part[-1]["work"],
+                    "tasks done": part[-1]["work"],
                 }
             )
     return rows
 
 
 def draw(results: dict[str, Any], file: Any) -> None:
-    """Draw memory by the minute."""
+    """Draw memory over time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Memory, open files and threads of this process, and how they grow."""
+"""Memory, open files and threads of this process, and their growth."""
 
 import ctypes
 import gc
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import theilslopes
 
-#: Minutes until everything has been imported, compiled and used once.
+#: Minutes until everything is imported, compiled and used once.
 WARM_UP = 15.0
 
 
 def sample(minute: float) -> dict[str, Any]:
-    """Return what the process holds; freed memory goes back to the system first."""
+    """Return the resources of the process, after returning freed memory."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
@@ -31,15 +31,15 @@ def sample(minute: float) -> dict[str, Any]:
 
 
 def warm_up(minutes: float) -> float:
-    """Return the part of a run that does not count; a quarter of a short one."""
+    """Return the minutes that do not count; a quarter of a short run."""
     return min(WARM_UP, minutes / 4)
 
 
 def growth(samples: list[dict[str, Any]], after: float, what: str = "MB") -> float:
     """Return the growth in % from ``after`` to the end, by a robust line.
 
-    Theil and Sen's line, the median of the slopes of all pairs: a minute in which a
-    large fit was just under way does not tilt it.
+    The Theil-Sen line, the median of the slopes of all pairs, is not affected by a
+    minute in which a large fit was running.
     """
     rows = [row for row in samples if row["minute"] >= after]
     if len(rows) < 2:

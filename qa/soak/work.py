@@ -1,4 +1,4 @@
-"""What a soak does: one function a kind of work, all drawn from one generator."""
+"""The tasks of a soak test, one function each, with one random generator."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,18 +14,18 @@ from lordclust import BLoRD, LoRD, list_methods, make_method, tau_path
 from lordclust.graph import KNNGraph
 from lordclust.report import write_report
 
-#: The dense ones: n x n matrices decomposed hundreds of times.
+#: Dense methods that decompose n x n matrices hundreds of times.
 SLOW = ("nlr", "dcd", "sdp", "dsn", "sds", "dvd", "dsni", "s3nmf", "gkkm")
 
 
 class Bench(NamedTuple):
-    """Where work draws from and writes to."""
+    """The random generator and the folder of the tasks."""
 
     rng: Generator
     folder: Path
 
     def samples(self, n: int = 0) -> np.ndarray:
-        """Blobs: mostly hundreds, now and then enough for several threads."""
+        """Return blobs: mostly hundreds of samples, sometimes enough for threads."""
         rng = self.rng
         n = n or int(rng.choice([60, 150, 400, 900, 2400], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
         d, centers = int(rng.integers(1, 21)), int(rng.integers(2, 7))
@@ -43,13 +43,13 @@ class Bench(NamedTuple):
 
 
 def check(holds: bool, what: str) -> None:
-    """Fail with a sentence; unlike assert, under ``python -O`` too."""
+    """Fail with a message; unlike assert, also under ``python -O``."""
     if not holds:
         raise RuntimeError(f"{what} does not hold")
 
 
 def check_shares(model: BLoRD | LoRD) -> None:
-    """Every fit keeps the promise of its memberships."""
+    """Check the sums of the memberships."""
     P, slack = model.membership_, 1e-5 if model.dtype == "float32" else 1e-9
     check(np.allclose(P.sum(axis=1), 1, atol=slack), "rows sum to 1")
     check(np.allclose(P.mean(axis=0), model.proportions_, atol=slack), "shares are met")
@@ -98,7 +98,7 @@ def weights_and_few_kept(bench: Bench) -> None:
 
 
 def method(bench: Bench, name: str = "") -> None:
-    """Any of the registry; the slow ones on few samples."""
+    """Fit a method of the registry; the slow ones on few samples."""
     name = name or str(bench.rng.choice(list_methods()))
     model = make_method(name, n_clusters=3)
     if "random_state" in model.get_params():
@@ -107,7 +107,7 @@ def method(bench: Bench, name: str = "") -> None:
 
 
 def every_method(bench: Bench) -> None:
-    """All of the registry, so that all are imported and compiled in the warm-up."""
+    """Fit all methods, so that all are imported and compiled in the warm-up."""
     for name in list_methods():
         method(bench, name)
 
@@ -120,7 +120,7 @@ def graph(bench: Bench) -> None:
 
 
 def many_features(bench: Bench) -> None:
-    """Enough for the compiled search of all pairs."""
+    """Build a graph large enough for the compiled search of all pairs."""
     KNNGraph(5, n_jobs=bench.jobs()).build(bench.rng.random((5200, 20)))
 
 
@@ -137,7 +137,10 @@ def files(bench: Bench) -> None:
     model = BLoRD(bench.k(), tau=0.4).fit(bench.samples(200))
     model.save(path, force=True)
     again = BLoRD.load(path)
-    check(np.array_equal(model.membership_, again.membership_), "a file keeps the bits")
+    check(
+        np.array_equal(model.membership_, again.membership_),
+        "a saved model has the same bits",
+    )
 
 
 def report(bench: Bench) -> None:
@@ -155,11 +158,14 @@ def path_with_checkpoint(bench: Bench) -> None:
     first = tau_path(S, 3, **settings)
     again = tau_path(S, 3, **settings)  # from the file
     place.unlink()
-    check(np.array_equal(first.labels, again.labels), "a checkpoint keeps the path")
+    check(
+        np.array_equal(first.labels, again.labels),
+        "a path from a checkpoint is the same",
+    )
 
 
 def bad_input(bench: Bench) -> None:
-    """What must be refused, one sentence each."""
+    """Check that invalid input is refused."""
     X = bench.samples(60)
     holes, text = np.where(X.mean() < X, np.nan, X), bench.folder / "text.lord"
     text.write_text("no model")
@@ -178,11 +184,11 @@ def bad_input(bench: Bench) -> None:
     for task in refused:
         with contextlib.suppress(ValueError, TypeError):
             task()
-            raise RuntimeError("bad input was taken")
+            raise RuntimeError("invalid input was accepted")
 
 
 def interrupted(bench: Bench) -> None:
-    """A callback that gives up half way, as Ctrl-C does."""
+    """Raise from a callback half way, as Ctrl-C does."""
 
     class GaveUpError(Exception):
         pass
@@ -196,7 +202,7 @@ def interrupted(bench: Bench) -> None:
         raise RuntimeError("the callback's error was lost")
 
 
-#: Each kind and how often it is drawn; all are done once at the beginning.
+#: Each task and its relative frequency; all are run once at the beginning.
 KINDS: dict[str, tuple[Callable[[Bench], None], float]] = {
     "B-LoRD": (blord, 4),
     "LoRD": (lord, 3),
@@ -219,7 +225,7 @@ KINDS: dict[str, tuple[Callable[[Bench], None], float]] = {
 
 
 def canary() -> str:
-    """Return a digest of a fit that must have the same bits all along."""
+    """Return a digest of a fit that must always have the same bits."""
     X, _ = make_blobs(150, 3, centers=4, random_state=0)
     model = BLoRD(4, tau=0.3).fit(X)
     return sha256(model.membership_.tobytes()).hexdigest()

@@ -160,13 +160,13 @@ def test_a_campaign_sees_what_is_wrong(tmp_path):
     campaign.work = tmp_path
     for name in ("labels.csv", "m.lord", "facts.json"):
         (tmp_path / name).write_text('{"cut')
-    campaign.earlier = campaign.whole = dict.fromkeys(TARGETS[0].outputs)
+    campaign.earlier = campaign.undisturbed = dict.fromkeys(TARGETS[0].outputs)
     outcome = type("Outcome", (), {"struck": True, "stderr": "", "code": -9})
     campaign._look(outcome, Moment(0.0, event=1))
     text = " ".join(campaign.faults)
     for name in ("labels.csv", "m.lord", "facts.json"):
-        assert f"not whole: {name}" in text
-        assert f"{name} is neither the earlier nor the last one" in text
+        assert f"incomplete: {name}" in text
+        assert f"{name} is neither the earlier nor the final one" in text
 
 
 @LINUX

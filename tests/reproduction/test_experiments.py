@@ -62,7 +62,7 @@ def test_projected_starts_are_feasible_and_on_the_boundary():
     V = scores.projected_start("iris", 0)
     omega = inputs.problem("iris").omega
     assert feasibility_error(V, omega) < 1e-9
-    assert (V == 0).mean() > 0.5  # most of it, as the paper says
+    assert (V == 0).mean() > 0.5  # most of it, as in the paper
 
 
 def test_a_grid_is_a_fit_for_each_tau():
@@ -74,7 +74,7 @@ def test_a_grid_is_a_fit_for_each_tau():
     assert record["acc"][2] == round(accuracy(load("iris").y, P.argmax(axis=1)), 5)
 
 
-def test_a_path_knows_tau_0_and_the_rules():
+def test_a_path_has_tau_0_and_the_rules():
     record = run("path", "blord", "iris", 0, {"taus": 20})
     ends = inputs.problem("iris").spectrum
     assert ends.gamma(record["tau_0"]) == pytest.approx(0, abs=1e-3 * ends.high)
@@ -83,7 +83,7 @@ def test_a_path_knows_tau_0_and_the_rules():
 
 
 @pytest.mark.parametrize("method", ["lord", "blord"])
-def test_both_algorithms_end_alike(method):
+def test_both_algorithms_reach_the_same_objective(method):
     settings = {"max_iter": 4000} | ({"tau": 0.4} if method == "blord" else {})
     record = run("descent", method, "iris", 0, settings)
     slow, fast = record["paper"], record["fast"]
@@ -95,7 +95,7 @@ def test_both_algorithms_end_alike(method):
     assert slow["curve"][-1] == pytest.approx(slow["objective"], rel=1e-4)
 
 
-def test_pictures_survive_the_file():
+def test_pictures_are_the_same_after_encoding():
     P = np.repeat(np.eye(3), 60, axis=0)
     Z = thumbnail(P, np.arange(180))
     assert Z.shape == (96, 96)
@@ -126,16 +126,16 @@ def test_mixtures(method):
 def test_finished_cells_are_not_run_again(tmp_path):
     path = tmp_path / "cells.jsonl"
     cells = [Cell("scores", "symnmf", "iris", seed) for seed in range(2)]
-    told = []
-    run_cells(cells[:1], path, report=lambda *what: told.append(what))
-    run_cells([*cells, *cells], path, report=lambda *what: told.append(what))
-    assert [cell.seed for cell, _, _ in told] == [0, 1]
+    reported = []
+    run_cells(cells[:1], path, report=lambda *what: reported.append(what))
+    run_cells([*cells, *cells], path, report=lambda *what: reported.append(what))
+    assert [cell.seed for cell, _, _ in reported] == [0, 1]
     assert len(Store(path).records()) == 2
 
 
-def test_a_failed_cell_says_why_and_is_not_kept(tmp_path):
-    told = []
+def test_a_failed_cell_reports_its_error_and_is_not_kept(tmp_path):
+    reported = []
     bad = Cell("scores", "symnmf", "iris", settings={"max_iter": 0})
-    run_cells([bad], tmp_path / "x", report=lambda *what: told.append(what))
-    assert "max_iter must be a positive integer" in told[0][1]["error"]
+    run_cells([bad], tmp_path / "x", report=lambda *what: reported.append(what))
+    assert "max_iter must be a positive integer" in reported[0][1]["error"]
     assert Store(tmp_path / "x").records() == {}

@@ -1,15 +1,15 @@
-"""What is tried, one file each.
+"""What is tested, one file per target.
 
 A target has
 
 - ``SECONDS``, the limit for one input;
-- ``prepare()``, what is to be done once, before limits hold: imports, compilation;
-- ``cases()``, hypothesis's strategy for its inputs, of JSON and bytes; or, where
-  structure matters less than number, ``make(rng)``, which makes one;
+- ``prepare()``, called once before limits apply: imports, compilation;
+- ``cases()``, a hypothesis strategy for its inputs, of JSON and bytes; or, where
+  structure matters less than number, ``make(rng)``, which returns one;
 - ``check(case)``, which runs one input and returns an ``Outcome``, or raises.
 """
 
-#: By the name that the command line takes.
+#: Modules by the names on the command line.
 TARGETS = {
     "graph": "qa.fuzz.targets.graph",
     "projection": "qa.fuzz.targets.projection",

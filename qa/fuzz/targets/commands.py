@@ -1,4 +1,4 @@
-"""Command lines of ``lordclust``: exit codes, sentences, and files that are whole."""
+"""Command lines of ``lordclust``: exit codes, messages, and complete files."""
 
 import json
 import os
@@ -23,11 +23,11 @@ from qa.fuzz.outcome import Outcome, require, require_finite
 SECONDS = 60.0
 CODES = {0: "done", FAILED: "failed", USAGE: "usage", BAD_INPUT: "bad input",
          NOT_CONVERGED: "not converged"}  # fmt: skip
-#: What options write, whatever the name; for others the name tells.
+#: What options write, whatever the name; otherwise the suffix determines it.
 KINDS = {"--model": ".lord", "--report": ".html", "--json": ".json"}
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 OLD = "this file was here before\n"
-#: Names that an output may be given; those that begin with "old" are taken.
+#: Names of outputs; those that begin with "old" exist already.
 _OUTPUTS = [
     "new.csv", "new.tsv", "new.parquet", "new.npy", "new.npz", "old.csv", "old.lord",
     "new.lord", "new.html", "new.json", "-", "no/new.csv", "new.doc", ".", "",
@@ -91,8 +91,8 @@ _TAUS = ["0", "0.3", "1", "auto", "n", "blocks", "2", "-1", "nan", ""]
 _METHODS = ["blord", "lord", "sc", "ncut", "gmm", "kkm", "balanced_kmeans", "no", ""]
 _COMMON: dict[str, list[Any]] = {"--force": [None], "-q": [None], "--no-such": [None],
                                  "--help": [None]}  # fmt: skip
-#: The verbs: their arguments, and their options with values good and bad.
-VERBS: dict[str, tuple[list[list[str]], dict[str, list[Any]]]] = {
+#: The commands: their arguments, and their options with valid and invalid values.
+COMMANDS: dict[str, tuple[list[list[str]], dict[str, list[Any]]]] = {
     "fit": (
         [_INPUTS],
         _READING | _SOLVING | _COMMON | {
@@ -126,13 +126,13 @@ VERBS: dict[str, tuple[list[list[str]], dict[str, list[Any]]]] = {
     ),
     "report": ([_MODELS, [*_INPUTS, None]], _READING | _COMMON | {"-o": _OUTPUTS}),
     "list": ([["methods", "datasets", "no", None]], {"--json": [None]}),
-    "no-such-verb": ([[None]], {}),
+    "no-such-command": ([[None]], {}),
 }  # fmt: skip
-_WEIGHTS = ["fit"] * 6 + ["predict"] * 4 + ["path"] * 2 + ["report"] + list(VERBS)
+_WEIGHTS = ["fit"] * 6 + ["predict"] * 4 + ["path"] * 2 + ["report"] + list(COMMANDS)
 
 
 def prepare() -> None:
-    """Make the files and run each verb once."""
+    """Write the files and run each command once."""
     folder()
     for line in (
         ["fit", "points.csv", "-k", "2", "--report", "new.html", "-o", "new.csv"],
@@ -146,7 +146,7 @@ def prepare() -> None:
 
 @cache
 def folder() -> Path:
-    """Make the folder of inputs that each command line finds."""
+    """Create the folder of inputs of each command line."""
     place = Path(tempfile.mkdtemp(prefix="commands-"))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((12, 2)) + np.repeat([[0.0], [6.0]], 6, axis=0)
@@ -174,23 +174,23 @@ def folder() -> Path:
     BLoRD(2, tau=0.5).fit(X).save(place / "model.lord")
     S = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     BLoRD(2, affinity="precomputed").fit(S).save(place / "graph.lord")
-    whole = (place / "model.lord").read_bytes()
-    (place / "broken.lord").write_bytes(whole[: len(whole) // 2])
+    complete = (place / "model.lord").read_bytes()
+    (place / "broken.lord").write_bytes(complete[: len(complete) // 2])
     (place / "broken.npz").write_bytes(b"PK\x03\x04" + bytes(40))
     (place / "binary.csv").write_bytes(bytes(range(256)))
     return place
 
 
 def cases() -> Any:
-    """Return command lines, and what comes on standard input."""
+    """Return command lines and standard inputs."""
     return _case()
 
 
 @st.composite
 def _case(draw: Any) -> dict[str, Any]:
-    verb = draw(st.sampled_from(_WEIGHTS))
-    arguments, options = VERBS[verb]
-    line = [verb]
+    command = draw(st.sampled_from(_WEIGHTS))
+    arguments, options = COMMANDS[command]
+    line = [command]
     if "-k" in options and draw(st.integers(0, 9)):
         line += ["-k", draw(st.sampled_from(["2", "2", "3"]))]
     if "points.csv" in (given := [draw(st.sampled_from(a)) for a in arguments]) and (
@@ -207,7 +207,7 @@ def _case(draw: Any) -> dict[str, Any]:
 
 
 def check(case: dict[str, Any]) -> Outcome:
-    """Run a command line in a folder of its own, and look at what it leaves."""
+    """Run a command line in a folder of its own, and check what it leaves."""
     with tempfile.TemporaryDirectory(prefix="line-") as place:
         shutil.copytree(folder(), place, dirs_exist_ok=True)
         before, back = _contents(Path(place)), os.getcwd()
@@ -229,16 +229,16 @@ def _contents(place: Path) -> dict[str, bytes]:
 
 
 def _check_ending(result: Any) -> None:
-    """Fail unless a command ends by a known code, and with a sentence."""
+    """Fail unless a command ends with a documented exit code and a message."""
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     words = result.stderr
-    require(result.exit_code in CODES, "the exit code is a known one", result.exit_code)
+    require(result.exit_code in CODES, "the exit code is documented", result.exit_code)
     require("Traceback" not in words, "no traceback is shown", words[-500:])
     require("LORDCLUST_DEBUG" not in words, "no error is unexpected", words[-500:])
     plain = words.replace("\n", " ").replace("\t", " ")
-    require(plain.isprintable(), "what is said is printable", ascii(words[-500:]))
-    require(result.exit_code == 0 or words.strip(), "a failure says why")
+    require(plain.isprintable(), "messages are printable", ascii(words[-500:]))
+    require(result.exit_code == 0 or words.strip(), "a failure has a message")
     shown = result.stdout
     require(not _NAN.search(shown), "no NaN is printed", shown[:500])
 
@@ -246,41 +246,39 @@ def _check_ending(result: Any) -> None:
 def _check_files(
     line: list[str], code: int, before: dict[str, bytes], after: dict[str, bytes]
 ) -> None:
-    """Fail unless files are whole, old ones are kept, and a failure leaves nothing."""
+    """Fail unless files are complete and kept, and a failure leaves nothing."""
     changed = {n for n in after if after[n] != before.get(n)}
     require(set(before) <= set(after), "no file is lost", set(before) - set(after))
-    require(
-        not any(".part" in n for n in changed), "nothing half-written stays", changed
-    )
+    require(not any(".part" in n for n in changed), "no partial file is left", changed)
     if code != 0:
         require(not changed, "a command that fails writes nothing", changed)
         return
     known = changed & set(before)
     require("--force" in line or not known, "old files are kept", known)
-    require(changed <= {str(Path(x)) for x in line}, "only what was named is written",
+    require(changed <= {str(Path(x)) for x in line}, "only named files are written",
             changed)  # fmt: skip
-    asked = {value: KINDS.get(word) for word, value in pairwise(line)}
+    named = {value: KINDS.get(word) for word, value in pairwise(line)}
     for name in changed:
-        kind = {Path(value): kind for value, kind in asked.items()}[Path(name)]
-        _check_whole(Path(name), kind or Path(name).suffix)
+        kind = {Path(value): kind for value, kind in named.items()}[Path(name)]
+        _check_complete(Path(name), kind or Path(name).suffix)
 
 
-def _check_whole(path: Path, kind: str) -> None:
-    """Fail unless a file is whole, and what it was asked to be."""
+def _check_complete(path: Path, kind: str) -> None:
+    """Fail unless a file is complete and of the requested kind."""
     if kind == ".json":
         json.loads(path.read_text(), parse_constant=_refuse)
     elif kind == ".html":
-        require(path.read_text().rstrip().endswith("</html>"), "the page is whole")
+        require(path.read_text().rstrip().endswith("</html>"), "the page is complete")
     elif kind == ".lord":
         load_model(path)
     elif kind in (".csv", ".tsv"):
         text = path.read_text()
-        require(text.endswith("\n") and not _NAN.search(text), "the table is whole")
+        require(text.endswith("\n") and not _NAN.search(text), "the table is complete")
     elif kind == ".npy":
-        require_finite(np.load(path), "what is written")
+        require_finite(np.load(path), "the array")
     elif kind == ".parquet":
         files.read(path)
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"JSON holds {word}")
+    raise ValueError(f"JSON contains {word}")

@@ -1,6 +1,6 @@
-"""The readers again, led by coverage: atheris keeps the inputs that reach new lines.
+"""The readers, guided by coverage: atheris keeps the inputs that reach new lines.
 
-The first byte says which format; what follows is the file, or what is packed in it.
+The first byte chooses the format; the rest is the file, or what is packed in it.
 Needs ``pip install atheris``, which is libFuzzer for Python.
 """
 
@@ -14,7 +14,7 @@ from qa.fuzz.outcome import Outcome
 
 SECONDS = 10.0
 GUIDED = True
-#: What is instrumented: our readers, and parts in Python of those they call.
+#: Instrumented packages: our readers, and the Python parts of what they call.
 INSTRUMENTED = ["lordclust.files", "scipy.io", "zipfile"]
 
 
@@ -51,9 +51,9 @@ def prepare() -> None:
 
 
 def case_of(data: bytes) -> dict[str, Any]:
-    """Return the input that bytes of libFuzzer stand for."""
+    """Return the input that libFuzzer's bytes encode."""
     name, build = FORMATS[data[0] % len(FORMATS) if data else 0]
-    return {"name": name, "content": build(data[1:]), "wishes": {}}
+    return {"name": name, "content": build(data[1:]), "options": {}}
 
 
 def check(case: dict[str, Any]) -> Outcome:
@@ -64,7 +64,7 @@ def check(case: dict[str, Any]) -> Outcome:
 
 
 def corpus(folder: Path) -> None:
-    """Write the sound files as libFuzzer wants them."""
+    """Write the valid files as libFuzzer's corpus."""
     from qa.fuzz import seeds
 
     for name, content in seeds.files().items():
@@ -77,7 +77,7 @@ def corpus(folder: Path) -> None:
 
 
 def drive(session: Any, inputs: int, seed: int, end: float) -> None:
-    """Let libFuzzer make inputs; its loop has no end, so leave from within."""
+    """Let libFuzzer generate inputs; its loop is endless, so exit from within."""
     import atheris
 
     folder = Path("corpus")

@@ -1,4 +1,4 @@
-"""Saved models and checkpoints: changed bytes, and sound archives of forged parts."""
+"""Saved models and checkpoints: changed bytes, and valid archives of forged parts."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from lordclust.methods._saving import load_model
 from qa.fuzz import mutate, seeds
 from qa.fuzz.outcome import (
     Outcome,
-    heeded_warnings,
+    recorded_warnings,
     require,
     require_finite,
     require_input_error,
@@ -35,7 +35,7 @@ _KINDS = [
 
 @cache
 def saved() -> dict[str, bytes]:
-    """Return sound files: models of every sort, and a checkpoint of half a path."""
+    """Return valid files: models of every kind, and a checkpoint of half a path."""
     known = np.where(np.arange(12) % 4 == 0, np.arange(12) // 6, -1)
     models = {
         "plain.lord": BLoRD(2, tau=0.4).fit(_X),
@@ -67,13 +67,13 @@ def _walk(checkpoint: Path, stop_at: float = 2.0) -> Any:
 
 
 def prepare() -> None:
-    """Make the files, and read them."""
+    """Write the files, and read them."""
     for name, content in saved().items():
         check({"name": name, "content": content})
 
 
 def make(rng: Random) -> dict[str, Any]:
-    """Return a file that is not quite what was saved."""
+    """Return a modified file."""
     name = rng.choice(sorted(saved()))
     content = saved()[name]
     if rng.random() < 0.2:
@@ -82,7 +82,7 @@ def make(rng: Random) -> dict[str, Any]:
 
 
 def _forged(rng: Random, content: bytes) -> bytes:
-    """Return an archive that is sound as one, but holds other parts."""
+    """Return a valid archive with modified parts."""
     parts = dict(seeds.members(content))
     document = json.loads(parts[DOCUMENT])
     ways = rng.choices(["document", "array", "bytes", "lost"], [5, 5, 1, 1], k=2)
@@ -108,7 +108,7 @@ def _other_array(rng: Random, content: bytes) -> tuple[bytes, list[Any]]:
     """Return an array with other values, shape or type, and its description."""
     try:
         array = np.load(io.BytesIO(content), allow_pickle=False)
-    except Exception:  # its bytes were changed before, and numpy's errors are many
+    except Exception:  # its bytes were changed before; numpy raises many errors
         return content, []
     way = rng.choice(["value", "value", "value", "shape", "type", "scale", "order"])
     with np.errstate(all="ignore"):
@@ -136,7 +136,7 @@ def _other_array(rng: Random, content: bytes) -> tuple[bytes, list[Any]]:
 
 
 def _fitting(value: Any, dtype: Any) -> Any:
-    """Return a value as near as a type holds it."""
+    """Return a value, or the nearest one that the type can represent."""
     if dtype.kind == "f":
         return value
     if value != value or abs(value) == float("inf"):
@@ -148,14 +148,14 @@ def _fitting(value: Any, dtype: Any) -> Any:
 
 
 def check(case: dict[str, Any]) -> Outcome:
-    """Read a file: refused, or a model (a path) whose every answer is sound."""
+    """Read a file: refused, or a model (a path) with valid results."""
     name = case["name"]
     kind = "checkpoint" if name.endswith(".ckpt") else "model"
     with tempfile.TemporaryDirectory(prefix="model-") as folder:
         path = Path(folder, name)
         path.write_bytes(case["content"])
         try:
-            with heeded_warnings():
+            with recorded_warnings():
                 found = _walk(path) if kind == "checkpoint" else load_model(path)
         except Exception as error:
             require_input_error(error)
@@ -165,27 +165,27 @@ def check(case: dict[str, Any]) -> Outcome:
             require(len(list(Path(folder).iterdir())) == 1, "nothing else is written")
             return Outcome(kind, "refused")
         if kind == "checkpoint":
-            require(zipfile.is_zipfile(path), "the checkpoint is whole")
+            require(zipfile.is_zipfile(path), "the checkpoint is complete")
     if kind == "checkpoint":
         _check_path(found)
         return Outcome(kind, "gone on")
-    return Outcome(kind, _answers(found))
+    return Outcome(kind, _use(found))
 
 
 def _check_path(path: Any) -> None:
-    """Fail unless a path is a path."""
+    """Fail unless a path is valid."""
     require_finite(path.objectives, "the objectives")
     require((np.diff(path.taus) > 0).all(), "taus rise")
     for P in path.memberships.values():
         _check_probabilities(P)
 
 
-def _answers(model: Any) -> str:
-    """Ask a loaded model all it can be asked; return how that ended."""
+def _use(model: Any) -> str:
+    """Call all methods of a loaded model; return how that ended."""
     _check_probabilities(model.membership_)
-    require(len(model.sizes_) == len(model.proportions_), "a size for each share")
+    require(len(model.sizes_) == len(model.proportions_), "there is one size per share")
     try:
-        with heeded_warnings():
+        with recorded_warnings():
             require_finite(model.uncertainty_, "the uncertainty")
             model.confusable_pairs()
             repr(model)
@@ -194,8 +194,9 @@ def _answers(model: Any) -> str:
                 _check_probabilities(model.predict_proba(X))
                 labels = model.predict(X)
                 require(labels.max() < len(model.proportions_), "labels are clusters")
-            if hasattr(model, "agreement") and hasattr(model, "_problem"):
-                model.max_iter = min(model.max_iter, 500)  # patience is no promise
+            kept = hasattr(model, "_problem")
+            if kept and hasattr(model, "agreement"):
+                model.max_iter = min(model.max_iter, 500)  # to save time
                 model.agreement(n_paths=1)
     except AssertionError:
         raise

@@ -11,7 +11,7 @@ from lordclust import BLoRD, LoRD, tau_path
 from qa.fuzz import strategies
 from qa.fuzz.outcome import (
     Outcome,
-    heeded_warnings,
+    recorded_warnings,
     require,
     require_finite,
     require_refusal,
@@ -50,7 +50,7 @@ def prepare() -> None:
 
 
 def cases() -> Any:
-    """Return graphs, and what is asked of them."""
+    """Return graphs and options."""
     usual = {
         "solve": st.sampled_from(list(SOLVERS)),
         "n": st.integers(1, 24),
@@ -80,8 +80,8 @@ def graph(case: dict[str, Any], rng: Any) -> Any:
     return S if case.get("dense") else sparse.csr_array(S)
 
 
-def _wishes(case: dict[str, Any], rng: Any) -> dict[str, Any]:
-    """Return what a fit and a path are told alike."""
+def _options(case: dict[str, Any], rng: Any) -> dict[str, Any]:
+    """Return the options that a fit and a path share."""
     n, k = case["n"], case["k"]
     shares = None
     if "shares" in case:
@@ -113,20 +113,20 @@ def _wishes(case: dict[str, Any], rng: Any) -> dict[str, Any]:
     }
 
 
-def _path(S: Any, case: dict[str, Any], wishes: dict[str, Any]) -> None:
+def _path(S: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
     kind = {"dtype": "float32"} if case.get("dtype") == "float32" else {}
-    path = tau_path(S, case["k"], taus=case.get("taus"), **wishes, **kind, n_jobs=1)
+    path = tau_path(S, case["k"], taus=case.get("taus"), **options, **kind, n_jobs=1)
     require_finite(path.objectives, "the objectives")
     require_finite(path.residuals, "the residuals")
-    small = path.residuals <= wishes.get("tol", 1e-4)
-    require(not (path.converged & ~small).any(), "what converged has met the tolerance")
+    small = path.residuals <= options.get("tol", 1e-4)
+    require(not (path.converged & ~small).any(), "converged fits meet the tolerance")
     for P in path.memberships.values():
-        _check_membership(P, case, wishes)
+        _check_membership(P, case, options)
 
 
-def _model(cls: Any, S: Any, case: dict[str, Any], wishes: dict[str, Any]) -> None:
-    fitted = {name: wishes[name] for name in ("sample_weight", "known_labels")}
-    given = {name: value for name, value in wishes.items() if name not in fitted}
+def _model(cls: Any, S: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+    fitted = {name: options[name] for name in ("sample_weight", "known_labels")}
+    given = {name: value for name, value in options.items() if name not in fitted}
     names = ("rounding", "proba_top", *(["tau"] if cls is BLoRD else []))
     given |= {name: case[name] for name in names if name in case}
     if case.get("dtype") == "float32":
@@ -134,9 +134,9 @@ def _model(cls: Any, S: Any, case: dict[str, Any], wishes: dict[str, Any]) -> No
     if case.get("start") == "random":
         given["n_init"] = 2
     model = cls(case["k"], affinity="precomputed", n_jobs=1, random_state=0, **given)
-    with heeded_warnings() as heard:
+    with recorded_warnings() as caught:
         model.fit(S, **fitted)
-    warned = any(issubclass(w.category, ConvergenceWarning) for w in heard)
+    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     require(model.converged_ or warned, "a fit converged, or warns")
     require_finite(model.objective_, "the objective")
     require_finite(model.history_, "the history")
@@ -147,22 +147,22 @@ def _model(cls: Any, S: Any, case: dict[str, Any], wishes: dict[str, Any]) -> No
         require_finite(P, "membership")
         require(np.abs(P.sum(axis=1) - 1).max() < 1e-6, "rows sum to 1")
     else:
-        _check_membership(P, case, wishes)
-    _check_labels(model.labels_, case, wishes)
+        _check_membership(P, case, options)
+    _check_labels(model.labels_, case, options)
 
 
-def _check_membership(P: Any, case: dict[str, Any], wishes: dict[str, Any]) -> None:
-    """Fail unless rows sum to 1, and columns to the shares where these are firm."""
+def _check_membership(P: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+    """Fail unless rows sum to 1, and columns to the shares where these are strict."""
     n, k = case["n"], case["k"]
     single = case.get("dtype") == "float32"
     tol = 2e-6 if single else 1e-9
-    require(P.shape == (n, k), "a row for each sample", P.shape)
+    require(P.shape == (n, k), "there is one row per sample", P.shape)
     require_finite(P, "membership")
     require(P.min() >= 0, "memberships are nonnegative", P.min())
     require(np.abs(P.sum(axis=1) - 1).max() < tol, "rows sum to 1")
     if case.get("strength", np.inf) < np.inf:
         return
-    shares, w = wishes["proportions"], wishes["sample_weight"]
+    shares, w = options["proportions"], options["sample_weight"]
     shares = shares[0] if "strength" in case else shares
     wanted = np.full(k, 1 / k) if shares is None else np.sort(shares / np.sum(shares))
     w = np.full(n, 1 / n) if w is None else w / w.sum()
@@ -170,11 +170,11 @@ def _check_membership(P: Any, case: dict[str, Any], wishes: dict[str, Any]) -> N
     require(off < tol, "columns have their shares", off)
 
 
-def _check_labels(labels: Any, case: dict[str, Any], wishes: dict[str, Any]) -> None:
+def _check_labels(labels: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
     """Fail unless labels are clusters, and known ones are kept."""
     inside = labels.min() >= 0 and labels.max() < case["k"]
     require(labels.shape == (case["n"],) and inside, "labels are clusters")
-    known = wishes["known_labels"]
+    known = options["known_labels"]
     if known is not None and case.get("rounding") != "exact":
         kept = (labels == known) | (known < 0)
         require(kept.all(), "known labels are kept")
@@ -188,15 +188,15 @@ SOLVERS: dict[str, Any] = {
 
 
 def check(case: dict[str, Any]) -> Outcome:
-    """Solve a small problem; the answer must be a membership."""
+    """Solve a small problem; the result must be a membership."""
     rng, kind = np.random.default_rng(case["seed"]), case["solve"]
     with np.errstate(over="ignore", invalid="ignore"):
         S = graph(case, rng)
     if case.get("dtype") == "float16" and case.get("dense"):
         S = S.astype(np.float16)
     try:
-        with heeded_warnings():
-            SOLVERS[kind](S, case, _wishes(case, rng))
+        with recorded_warnings():
+            SOLVERS[kind](S, case, _options(case, rng))
     except AssertionError:
         raise
     except Exception as error:

@@ -1,4 +1,4 @@
-"""``project_omega``: feasible, and with a certificate that nothing is nearer."""
+"""``project``: feasible, with a certificate that no point is nearer."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from lordclust.solver.projection import LARGEST, project
 from qa.fuzz import strategies
 from qa.fuzz.outcome import (
     Outcome,
-    heeded_warnings,
+    recorded_warnings,
     require,
     require_finite,
     require_refusal,
@@ -35,18 +35,18 @@ def prepare() -> None:
 
 
 def cases() -> Any:
-    """Return matrices, and where they are projected."""
+    """Return matrices and the sets they are projected onto."""
     usual = {"n": st.integers(1, 40), "k": st.integers(1, 9), "seed": SEEDS}
     return strategies.cases(usual, _ODDITIES)
 
 
 def check(case: dict[str, Any]) -> Outcome:
-    """Project a matrix; the answer must be the projection."""
+    """Project a matrix; the result must be the projection."""
     rng = np.random.default_rng(case["seed"])
     U, mu, w = _matrix(case, rng), _mu(case, rng), _weights(case, rng)
     start = rng.standard_normal(len(mu)) if case.get("start") else None
     try:
-        with heeded_warnings():
+        with recorded_warnings():
             found = project(U, mu, sample_weight=w, start=start)
     except Exception as error:
         require_refusal(error)
@@ -57,7 +57,7 @@ def check(case: dict[str, Any]) -> Outcome:
         else (w / w.max()) / (w / w.max()).sum()
     )
     _check_sums(found.V, mu, p)
-    if case.get("weights") != "wilder":  # more than is promised
+    if case.get("weights") != "wilder":  # beyond what is promised
         _check_nearest(U, found.V, found.multipliers, mu, p)
     return Outcome("newton", "projected")
 
@@ -121,13 +121,13 @@ def _check_nearest(
 ) -> None:
     """Fail unless V = max(U - a - b mu, 0), b the roots of the rows.
 
-    This is the condition of Karush, Kuhn and Tucker: with V in Omega(mu) it proves
-    that no point of Omega(mu) is nearer to U. Digits that U itself cannot hold, and
-    that small shares cost, are allowed for.
+    This is the Karush-Kuhn-Tucker condition: with V in Omega(mu) it proves that no
+    point of Omega(mu) is nearer to U. The tolerance allows for the rounding of U and
+    for small shares.
     """
     size = max(np.abs(U).max(), np.abs(a).max())
     rounding = 1024 * EPS * size / mu.min()
-    if size > LARGEST * p.max() or rounding > V.max():  # only the face can be told
+    if size > LARGEST * p.max() or rounding > V.max():  # only the face is known
         return
     C = U - a
     best = np.maximum(C - np.outer(_roots(C, mu, p), mu), 0.0)

@@ -1,4 +1,4 @@
-"""``lordclust.files.read``: sound files of every format, changed, and made-up text."""
+"""``lordclust.files.read``: valid files of every format, changed, and random text."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from lordclust import files
 from qa.fuzz import mutate, seeds
 from qa.fuzz.outcome import (
     Outcome,
-    heeded_warnings,
+    recorded_warnings,
     require,
     require_finite,
     require_input_error,
@@ -49,37 +49,37 @@ _LENGTHS = [0, 1, 2, 3, 6, -1, 2**31, 2**62]
 def prepare() -> None:
     """Import what the formats need."""
     for name, content in seeds.files().items():
-        check({"name": name, "content": content, "wishes": {}})
+        check({"name": name, "content": content, "options": {}})
 
 
 def make(rng: Random) -> dict[str, Any]:
-    """Return a file to read, and what is asked for."""
+    """Return a file to read, and options."""
     name, content = rng.choice(_WAYS)(rng)
-    return {"name": name, "content": content, "wishes": _wishes(rng)}
+    return {"name": name, "content": content, "options": _options(rng)}
 
 
-def _wishes(rng: Random) -> dict[str, Any]:
-    """Return what is asked of a reader; mostly nothing."""
+def _options(rng: Random) -> dict[str, Any]:
+    """Return the options of a reader; mostly none."""
     if rng.random() < 0.6:
         return {}
-    wishes = {
+    options = {
         "columns": rng.choice(_COLUMNS),
         "label_column": rng.choice(_NAMES),
         "id_column": rng.choice(_NAMES),
         "header": rng.choice(["auto", True, False]),
         "precomputed": rng.random() < 0.3,
     }
-    return {name: wish for name, wish in wishes.items() if wish is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _bytes(rng: Random) -> tuple[str, bytes]:
-    """Return a sound file with some bytes changed."""
+    """Return a valid file with some bytes changed."""
     name = rng.choice(sorted(seeds.files()))
     return name, mutate.changed(rng, seeds.files()[name])
 
 
 def _inside(rng: Random) -> tuple[str, bytes]:
-    """Return a sound packing of changed content, which its checksum would hide."""
+    """Return a valid archive of changed content, so that its checksum is correct."""
     packed = [n for n in sorted(seeds.files()) if n.endswith((".npz", ".gz"))]
     name = rng.choice(packed)
     content = seeds.files()[name]
@@ -106,7 +106,7 @@ def _table(rng: Random) -> tuple[str, bytes]:
 
 
 def _header(rng: Random) -> tuple[str, bytes]:
-    """Return an array of numpy whose header claims anything."""
+    """Return an .npy file with a random header."""
     head = {
         "descr": rng.choice(_KINDS),
         "fortran_order": rng.choice([True, False, 0]),
@@ -119,20 +119,20 @@ def _header(rng: Random) -> tuple[str, bytes]:
     return "header.npy", b"\x93NUMPY" + version + size + text + data
 
 
-#: Ways to make a file; changed bytes most often.
+#: Ways to generate a file; changed bytes most often.
 _WAYS = [_bytes, _bytes, _bytes, _inside, _inside, _table, _header]
 
 
 def check(case: dict[str, Any]) -> Outcome:
-    """Read a file: finite samples that fit together, or the one error."""
-    name, content, wishes = case["name"], case["content"], case["wishes"]
+    """Read a file: a consistent table of finite samples, or an InputError."""
+    name, content, options = case["name"], case["content"], case["options"]
     kind = name.removesuffix(".gz").rpartition(".")[2]
     with tempfile.TemporaryDirectory(prefix="reader-") as folder:
         path = Path(folder, name)
         path.write_bytes(content)
         try:
-            with heeded_warnings():
-                table = files.read(path, **wishes)
+            with recorded_warnings():
+                table = files.read(path, **options)
         except Exception as error:
             require_input_error(error)
             return Outcome(kind, "refused")
@@ -142,7 +142,7 @@ def check(case: dict[str, Any]) -> Outcome:
 
 
 def _check_table(table: Any) -> None:
-    """Fail unless a table is what its documentation says."""
+    """Fail unless a table is as documented."""
     X = table.X
     require(X.ndim == 2 and X.dtype == np.float64, "X is a matrix of float64")
     require(X.shape[0] > 0, "there is a sample")
@@ -154,5 +154,5 @@ def _check_table(table: Any) -> None:
         (table.labels, X.shape[0]),
         (table.names, X.shape[1]),
     ):
-        require(values is None or len(values) == length, "names and labels fit X")
+        require(values is None or len(values) == length, "names and labels match X")
     json.dumps([table.ids, table.names, table.id_name, table.label_name])
