@@ -12,7 +12,7 @@ from faults.targets import Target, check_folder, content, parts
 #: After so many strikes in a row a run may finish, so that results are compared.
 IN_A_ROW = 6
 #: What a run says that stopped early, and wrote what it had.
-KEPT = "the best result so far is kept"
+KEPT = "the best result so far has been kept"
 #: How a run may end that heard Ctrl-C.
 ENDS = (0, 130)
 

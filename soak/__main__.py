@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from lordclust.reproduction.machine import facts
 from soak import page, watch
 from soak.work import KINDS, Bench, canary
@@ -104,7 +104,7 @@ class Soak:
             ],
             "samples": self.samples,
         }
-        with whole_file(page.RESULTS, True, text=True) as file:
+        with atomic_file(page.RESULTS, True, text=True) as file:
             file.write(json.dumps(results, indent=1) + "\n")
 
 

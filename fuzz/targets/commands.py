@@ -236,7 +236,7 @@ def _check_ending(result: Any) -> None:
     words = result.stderr
     require(result.exit_code in CODES, "the exit code is a known one", result.exit_code)
     require("Traceback" not in words, "no traceback is shown", words[-500:])
-    require("fault of lordclust" not in words, "no fault is met", words[-500:])
+    require("bug in lordclust" not in words, "no bug is met", words[-500:])
     plain = words.replace("\n", " ").replace("\t", " ")
     require(plain.isprintable(), "what is said is printable", ascii(words[-500:]))
     require(result.exit_code == 0 or words.strip(), "a failure says why")

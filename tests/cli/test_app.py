@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from lordclust import __version__
-from lordclust.cli.app import main
+from lordclust.cli.app import COMMANDS, main
 
 HEAVY = ("numpy", "sklearn", "numba", "scipy", "matplotlib", "rich")
-VERBS = tuple(main.commands)
+VERBS = tuple(COMMANDS)
 
 
 def python(code, *arguments):
@@ -35,7 +35,7 @@ def test_version():
 def test_help_and_version_import_nothing_heavy():
     code = (
         "import json, sys\n"
-        "from lordclust.cli.app import main\n"
+        "from lordclust.cli.app import COMMANDS, main\n"
         "for arguments in json.loads(sys.argv[1]):\n"
         "    main(arguments, standalone_mode=False)\n"
         f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))\n"

@@ -20,7 +20,7 @@ from faults.targets import TARGETS
 
 from lordclust._core import memory
 from lordclust.cli.exits import Interrupts
-from lordclust.files import whole_file
+from lordclust.files import atomic_file
 from lordclust.files.error import WriteError
 
 COLUMNS = ("--label-column", "class")
@@ -112,7 +112,7 @@ def test_a_write_error_is_raised_as_such(tmp_path):
 
 
 def _fill(target):
-    with whole_file(target, force=True) as file:
+    with atomic_file(target, force=True) as file:
         file.write(bytes(1000))
 
 
@@ -122,11 +122,11 @@ def test_the_second_ctrl_c_leaves_no_part_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "_exit", lambda code: left.append(list(tmp_path.iterdir())))
     interrupts = Interrupts()
     interrupts.keep()
-    interrupts.heard(signal.SIGINT, None)
-    with suppress(KeyboardInterrupt), whole_file(tmp_path / "run.ckpt") as file:
+    interrupts.handle(signal.SIGINT, None)
+    with suppress(KeyboardInterrupt), atomic_file(tmp_path / "run.ckpt") as file:
         file.write(b"half")
         assert len(list(tmp_path.iterdir())) == 1
-        interrupts.heard(signal.SIGINT, None)
+        interrupts.handle(signal.SIGINT, None)
     assert left == [[]]  # when the process ended
 
 

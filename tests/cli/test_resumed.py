@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from lordclust.cli.progress import Display, Hearing
+from lordclust.cli.progress import Display, FitProgress
 from lordclust.solver import checkpoint as module
 
 COLUMNS = ("--label-column", "class")
@@ -138,11 +138,11 @@ def test_after_ctrl_c_the_same_command_goes_on(
     whole = out.read_bytes()
     out.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(Hearing, "part", pressing(Hearing.part, 4))
+        patch.setattr(FitProgress, "part", pressing(FitProgress.part, 4))
         patch.setattr(Display, "at", pressing(Display.at, 6))
         result = run(*arguments, "--checkpoint", file)
     assert result.exit_code == 130
-    assert result.stderr.endswith(f" The same command goes on from {file}.\n")
+    assert result.stderr.endswith(f" Run the same command to resume from {file}.\n")
     assert out.exists()  # what there was; it is the run's own, and needs no --force
     result = run(*arguments, "--checkpoint", file)
     assert result.exit_code == 0, result.stderr
@@ -180,10 +180,9 @@ def test_a_finished_checkpoint_gives_the_result_again(run, points, tmp_path):
 
 def test_strict_keeps_the_checkpoint(run, points, tmp_path, monkeypatch):
     from lordclust import LoRD
-    from lordclust.cli import fit_run
 
     hurried = LoRD(3, max_iter=1, tol=1e-15)
-    monkeypatch.setattr(fit_run, "make_estimator", lambda *_, **__: hurried)
+    monkeypatch.setattr("lordclust.registry.make_method", lambda *_, **__: hurried)
     file, out = tmp_path / "run.ckpt", tmp_path / "labels.csv"
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--method", "lord", "-o", out)
     result = run(*arguments, "--strict", "--checkpoint", file)
@@ -198,13 +197,17 @@ def test_strict_keeps_the_checkpoint(run, points, tmp_path, monkeypatch):
     [
         (["--checkpoint", "c"], 2, "--tau auto and --proportions auto"),
         (["--checkpoint", "c", "--tau", "1"], 2, "but --proportions auto"),
-        (["--checkpoint", "c", "--method", "sc"], 2, "sc follows no path"),
+        (["--checkpoint", "c", "--method", "sc"], 2, "sc has no path"),
         (["--checkpoint", "-", "--method", "lord"], 2, "needs a file, not stdout"),
         (["--checkpoint", "points.csv", "--method", "lord"], 2, "is also the input"),
         (["--checkpoint", "l.csv", "-o", "l.csv", "--method", "lord"], 2, "also"),
         (["--checkpoint", "no/c", "--method", "lord"], 1, "there is no folder"),
         (["--checkpoint", ".", "--method", "lord"], 1, "this is a folder"),
-        (["--checkpoint", "bad", "--method", "lord"], 3, "no checkpoint, or it is cut"),
+        (
+            ["--checkpoint", "bad", "--method", "lord"],
+            3,
+            "not a checkpoint, or it",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(run, points, monkeypatch, arguments, code, words):

@@ -15,8 +15,8 @@ def refused(path, **wishes):
 
 def test_names_that_say_nothing(tmp_path):
     assert refused(tmp_path / "x.doc") == (
-        "the suffix 'doc' says no format. Name it: one of csv, tsv, parquet, npy, npz, "
-        "mtx, mat, h5ad, edges."
+        "the suffix 'doc' is not a known format. Name the format: one of csv, tsv, "
+        "parquet, npy, npz, mtx, mat, h5ad, edges."
     )
     with pytest.raises(ValueError, match=r"Unknown format 'cvs'\. Did you mean 'csv'"):
         read(tmp_path / "x.doc", format="cvs")

@@ -1,4 +1,4 @@
-"""Tables out, and files that appear whole or not at all."""
+"""Tables out, and files that appear complete or not at all."""
 
 import os
 import stat
@@ -6,7 +6,7 @@ import stat
 import numpy as np
 import pytest
 
-from lordclust.files import InputError, read, whole_file, write_table
+from lordclust.files import InputError, atomic_file, read, write_table
 from lordclust.files.atomic import check_target
 
 COLUMNS = {"x": np.array([1.5, -0.0]), "label": np.array([1, 0])}
@@ -44,12 +44,12 @@ def test_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("name", "columns", "hint"),
     [
-        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' says no format that can be written"),
-        ("t.csv", {"x": [1], "y": [1, 2]}, "a table needs columns of one length"),
-        ("t.csv", {"x": [[1]]}, "a table needs columns of one length"),
-        ("t.csv", {}, "a table needs columns of one length"),
+        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' is not a format that can be written"),
+        ("t.csv", {"x": [1], "y": [1, 2]}, "must have equal lengths"),
+        ("t.csv", {"x": [[1]]}, "must have equal lengths"),
+        ("t.csv", {}, "must have equal lengths"),
         ("t.csv", {"x": ["\ud800"]}, "cannot be written as UTF-8. Rename it."),
-        ("no/t.csv", {"x": [1]}, "Make it first."),
+        ("no/t.csv", {"x": [1]}, "Create it first."),
     ],
 )
 def test_sentences(tmp_path, name, columns, hint):
@@ -81,7 +81,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error, before):
         path.write_text(before)
 
     def write():
-        with whole_file(path, force=True, text=True) as file:
+        with atomic_file(path, force=True, text=True) as file:
             file.write("half")
             raise error
 
@@ -92,7 +92,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error, before):
 
 def test_nothing_shows_before_the_end(tmp_path):
     path = tmp_path / "t.bin"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"some")
         file.flush()
         assert not path.exists()
@@ -104,7 +104,7 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
     path = tmp_path / "t.txt"
 
     def write():
-        with whole_file(path, text=True) as file:
+        with atomic_file(path, text=True) as file:
             path.write_text("theirs")
             file.write("mine")
 
@@ -116,7 +116,7 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
 
 def test_files_have_the_usual_rights(tmp_path):
     (tmp_path / "plain").write_text("")
-    with whole_file(tmp_path / "ours"):
+    with atomic_file(tmp_path / "ours"):
         pass
     modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     assert len(modes) == 1
@@ -126,14 +126,14 @@ def test_a_link_stays_one(tmp_path):
     (tmp_path / "real").write_text("old")
     link = tmp_path / "link"
     link.symlink_to("real")
-    with whole_file(link, force=True, text=True) as file:
+    with atomic_file(link, force=True, text=True) as file:
         file.write("new")
     assert link.is_symlink()
     assert (tmp_path / "real").read_text() == "new"
 
 
 def test_devices_are_written_to():
-    with whole_file(os.devnull, text=True) as file:
+    with atomic_file(os.devnull, text=True) as file:
         file.write("gone")
     assert os.path.exists(os.devnull)
 

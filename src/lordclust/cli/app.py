@@ -1,42 +1,57 @@
-"""The ``lordclust`` command: joins the verbs, one a file.
+"""The ``lordclust`` command: a table of subcommands, each loaded on first use.
 
 Nothing heavy is imported here, so ``--help`` and ``--version`` answer at once.
 """
 
-from typing import Any
+from importlib import import_module
 
 import click
 
 from lordclust._version import __version__
-from lordclust.cli.compare import compare
-from lordclust.cli.demo import demo
 from lordclust.cli.exits import plain_errors
-from lordclust.cli.fit import fit
-from lordclust.cli.list import list_
-from lordclust.cli.path import path
-from lordclust.cli.predict import predict
-from lordclust.cli.report import report
-from lordclust.cli.reproduce import reproduce
+
+#: The commands, each in the module of its name, with a line of help.
+COMMANDS = {
+    "fit": "Cluster the samples in a file.",
+    "predict": "Assign new samples to the clusters of a saved model.",
+    "path": "Follow B-LoRD from soft (tau = 0) to hard (tau = 1).",
+    "compare": "Run several methods on one file and compare them.",
+    "report": "Show a saved model as an interactive HTML page.",
+    "reproduce": "Reproduce the paper's tables and figures.",
+    "list": "List the methods or the data sets.",
+    "demo": "Cluster the 1797 digits shipped with scikit-learn.",
+}
 
 
-class Verbs(click.Group):
-    """Commands in the order they are added, whose errors are one sentence."""
+class Commands(click.Group):
+    """The table of commands; their errors become one sentence."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
         with plain_errors():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names as they were added."""
-        return list(self.commands)
+        """Return the names of the commands, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"lordclust.cli.{name}")
+        command: click.Command = getattr(module, "list_" if name == "list" else name)
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the table without importing the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lordclust")
 def main() -> None:
-    """Graph-based clustering with probabilities and the shares you ask for."""
-
-
-for verb in (fit, predict, path, compare, report, reproduce, list_, demo):
-    main.add_command(verb)
+    """Graph-based clustering with probabilities and prescribed cluster shares."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import check_count
-from lordclust.files.atomic import check_target, whole_file
+from lordclust.files.atomic import atomic_file, check_target
 from lordclust.metrics import accuracy
 from lordclust.report.encode import (
     TOP,
@@ -130,7 +130,7 @@ def write_report(
     sections = _sections(model, comparison, facts)
     head = title or "Clustering report"
     html = page(head, _lead(model, story, len(points)), inert_json(data), sections)
-    with whole_file(Path(path), force) as file:
+    with atomic_file(Path(path), force) as file:
         # Half a surrogate pair, from a file name say, has no bytes of its own.
         file.write(html.encode("utf-8", "replace"))
     return Path(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lordclust._core.validation import unknown_name
 from lordclust.datasets.synthetic import MIXTURES
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from lordclust.reproduction import inputs
 from lordclust.reproduction.items import Item, chosen
 from lordclust.reproduction.paper import METHODS, SETS
@@ -105,7 +105,7 @@ def write_item(item: Item, results: Results, folder: Path) -> list[Path]:
     """Write a table (Markdown and csv) or a figure (PNG); return the files."""
     if not item.is_table:
         path = folder / f"{item.name}.png"
-        with whole_file(path, force=True) as out:
+        with atomic_file(path, force=True) as out:
             item.make(results).savefig(out, format="png", dpi=130)
         return [path]
     made = item.tables(results)
@@ -120,7 +120,7 @@ def write_item(item: Item, results: Results, folder: Path) -> list[Path]:
 def _text(path: Path, text: str) -> Path:
     """Write a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path, force=True, text=True) as out:
+    with atomic_file(path, force=True, text=True) as out:
         out.write(text)
     return path
 
