@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -85,10 +85,13 @@ def compare(
     targets = {"--output": output, "--report": report}
     outputs = Outputs(targets, (input_,), force=force)
     from lordclust.cli import pages
+    from lordclust.cli.fitting import check_method
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_formats
+    from lordclust.registry import METHODS
 
-    names = _check_methods(methods)
+    parts = list(METHODS) if methods == "all" else methods.split(",")
+    names = [check_method(name) for name in dict.fromkeys(p.strip() for p in parts)]
     check_formats(outputs, "--output")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, _ = read_input(input_, request, reading, scale, display)
@@ -112,20 +115,6 @@ def compare(
         raise Failure(COMPLETE, INTERRUPTED)
     if not table.models:
         raise Failure("All methods failed; the table states why.")
-
-
-def _check_methods(text: str) -> list[str]:
-    """Return the requested names, each once."""
-    from lordclust._core.validation import unknown_name
-    from lordclust.registry import METHODS
-
-    if text == "all":
-        return list(METHODS)
-    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in METHODS:
-            raise click.UsageError(str(unknown_name("method", name, METHODS)))
-    return names
 
 
 class Comparison:
@@ -161,25 +150,27 @@ class Comparison:
 
         from lordclust.cli import summary
 
+        scores = () if self.samples.labels is None else ("acc", "nmi")
+        names = ("seconds", "objective", "sizes", "silhouette", "modularity", *scores)
+        row: Row = {"method": name, **dict.fromkeys((*names, "note"))}
         try:
             fitted = self._fitted(name)
         except Exception as error:  # of one method; the others continue
             if debugging():
                 raise
-            return self._line(name, note=str(error) or type(error).__name__)
+            return row | {"note": str(error) or type(error).__name__}
         self.models.append(fitted.model)
         labels = fitted.model.labels_
         sizes = np.sort(np.bincount(labels, minlength=self.request.n_clusters))[::-1]
-        return self._line(
-            name,
-            seconds=round(fitted.seconds, 4),
-            objective=float(fitted.model.objective_),
-            sizes=" ".join(map(str, sizes)),
-            silhouette=summary.silhouette(self.samples, labels),
-            modularity=summary.modularity(S, labels),
+        return row | {
+            "seconds": round(fitted.seconds, 4),
+            "objective": float(fitted.model.objective_),
+            "sizes": " ".join(map(str, sizes)),
+            "silhouette": summary.silhouette(self.samples, labels),
+            "modularity": summary.modularity(S, labels),
             **summary.scores(self.samples, labels),
-            note=" ".join(fitted.warnings),
-        )
+            "note": " ".join(fitted.warnings),
+        }
 
     def _fitted(self, name: str) -> Fitted:
         """Fit a method as ``lordclust fit`` does."""
@@ -191,12 +182,6 @@ class Comparison:
             raise ValueError(f"{name} needs features, but INPUT holds similarities.")
         given = parameters(name, self.request, precomputed=precomputed, lenient=True)
         return fit_model(make_method(name, **given), self.samples)
-
-    def _line(self, name: str, **values: Any) -> Row:
-        """Return a row with all columns, None where there is no value."""
-        scores = () if self.samples.labels is None else ("acc", "nmi")
-        names = ("seconds", "objective", "sizes", "silhouette", "modularity", *scores)
-        return {"method": name} | {n: values.get(n) for n in (*names, "note")}
 
     def writers(self, path: TauPath | None) -> dict[str, Writer]:
         """Return how each output is written."""

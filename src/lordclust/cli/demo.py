@@ -166,11 +166,13 @@ def run_demo(data: Digits) -> Demo:
     seconds = time.perf_counter() - start
     rows: list[Row] = []
     for i, tau in enumerate(path.taus.tolist()):
-        certainty = float(path.memberships[tau].max(axis=1).mean())
-        row = {"tau": tau} | _scores(data.y, path.labels[i])
-        rest = {"certainty": certainty, "iterations": int(path.n_iter[i])}
-        blocks = {"block_diagonality": float(path.block_diagonality[i])}
-        rows.append(row | rest | blocks)
+        rows.append({
+            "tau": tau,
+            **_scores(data.y, path.labels[i]),
+            "certainty": float(path.memberships[tau].max(axis=1).mean()),
+            "iterations": int(path.n_iter[i]),
+            "blocks": float(path.block_diagonality[i]),
+        })  # fmt: skip
     return Demo(data, scores, methods[SHOWN][0], path, seconds, rows)
 
 
@@ -207,8 +209,7 @@ def _print_tables(demo: Demo) -> None:
         f"{demo.path_seconds:.2f} s.\n"
     )
     few = sorted({round(i * (taus - 1) / (LINES - 1)) for i in range(LINES)})
-    rows = [dict(list(demo.path_rows[i].items())[:-1]) for i in few]  # 80 columns
-    tables.draw(rows, decimals=3)
+    tables.draw([demo.path_rows[i] for i in few], decimals=3)
     click.echo("\ncertainty: the mean of each sample's largest probability.\n")
 
 
@@ -217,9 +218,8 @@ def _writers(demo: Demo) -> dict[str, Writer]:
     from lordclust.cli import tables
     from lordclust.files import atomic_file
 
-    P, labels = demo.model.membership_, demo.model.labels_
-    ids, y = range(len(P)), demo.data.y
-    best = P.max(axis=1)
+    P, y = demo.model.membership_, demo.data.y
+    ids, labels, best = range(len(P)), demo.model.labels_, P.max(axis=1)
     columns: dict[str, tables.Columns] = {
         "labels.csv": {"id": ids, "label": labels, "probability": best, "digit": y},
         "membership.csv": {"id": ids, **{f"p{j}": P[:, j] for j in range(K)}},
@@ -271,11 +271,6 @@ def draw(demo: Demo) -> Figure:
     return figure
 
 
-def _title(axes: Axes, text: str) -> None:
-    """Write the title of a panel, aligned left."""
-    axes.set_title(text, loc="left", size=11, color=INK, weight="bold", pad=8)
-
-
 def _draw_digits(axes: Axes, demo: Demo, *, doubtful: bool) -> None:
     """Draw one row of digits per cluster, from 0 to 9."""
     import numpy as np
@@ -304,7 +299,8 @@ def _draw_digits(axes: Axes, demo: Demo, *, doubtful: bool) -> None:
     axes.imshow(sheet, cmap=pen, vmin=0, vmax=16, interpolation="nearest")
     axes.axis("off")
     axes.set_anchor("NW")
-    _title(axes, "Most doubtful" if doubtful else "Most certain")
+    title = "Most doubtful" if doubtful else "Most certain"
+    axes.set_title(title, loc="left", size=11, color=INK, weight="bold", pad=8)
 
 
 def _draw_path(axes: Axes, demo: Demo) -> None:
@@ -325,7 +321,8 @@ def _draw_path(axes: Axes, demo: Demo) -> None:
     axes.grid(axis="y", color="#E6E6E6", lw=0.8)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color("#BBBBBB")
-    _title(axes, "One path gives every tau")
+    title = "One path gives every tau"
+    axes.set_title(title, loc="left", size=11, color=INK, weight="bold", pad=8)
 
 
 def _draw_blocks(axes: Axes, demo: Demo, tau: float) -> None:

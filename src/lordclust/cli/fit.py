@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -130,12 +129,13 @@ def fit(
         fitted = fit_model(estimator, samples, progress, checkpoint)
         interrupted = interrupts.requested
         _check_result(fitted, method, outputs, strict=strict)
-        run = _Run(method, request.seed, samples, scaling, fitted, interrupted)
         path = None
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = run.writers(path)
+        writers = _writers(
+            method, request.seed, samples, scaling, fitted, path, interrupted
+        )
         outputs.write(writers, interrupts)
     if not quiet:
         for line in summary.lines(method, fitted, samples):
@@ -157,17 +157,13 @@ def _make_estimator(
     outputs: Outputs,
 ) -> Any:
     """Return the estimator; refuse impossible requests before anything is read."""
-    from lordclust._core.validation import unknown_name
-    from lordclust.cli.fitting import parameters
+    from lordclust.cli.fitting import check_method, parameters
     from lordclust.cli.tables import check_formats
-    from lordclust.registry import METHODS, make_method
+    from lordclust.registry import make_method
 
-    if method not in METHODS:
-        raise click.UsageError(str(unknown_name("method", method, METHODS)))
     precomputed = is_precomputed(request, reading)
-    estimator = make_method(
-        method, **parameters(method, request, precomputed=precomputed)
-    )
+    given = parameters(check_method(method), request, precomputed=precomputed)
+    estimator = make_method(method, **given)
     check_scale(scale, request, reading)
     if outputs.checkpoint is not None:
         _check_path(method, estimator)
@@ -212,68 +208,48 @@ def _check_result(
         raise Failure(f"The method {method} gives no probabilities for --proba.")
 
 
-@dataclass(frozen=True)
-class _Run:
-    """A fitted model with what it was fitted to."""
+def _writers(
+    method: str,
+    seed: int | None,
+    samples: Samples,
+    scaling: Scaling | None,
+    fitted: Fitted,
+    path: TauPath | None,
+    interrupted: bool,
+) -> dict[str, Writer]:
+    """Return how each output is written."""
+    from lordclust import files
+    from lordclust.cli import pages, summary, tables
 
-    method: str
-    seed: int | None
-    samples: Samples
-    scaling: Scaling | None
-    fitted: Fitted
-    interrupted: bool
+    model: Any = fitted.model
+    document = summary.facts(
+        fitted,
+        samples,
+        method=method,
+        seed=seed,
+        scaling=scaling,
+        interrupted=interrupted,
+    )
 
-    def writers(self, path: TauPath | None) -> dict[str, Writer]:
-        """Return how each output is written."""
-        from lordclust import files
-        from lordclust.cli import pages, summary, tables
+    def write_document(file: str, force: bool) -> None:
+        with files.atomic_file(file, force, text=True) as out:
+            out.write(summary.to_json(document))
 
-        model: Any = self.fitted.model
-        samples = self.samples
-        document = summary.facts(
-            self.fitted,
-            samples,
-            method=self.method,
-            seed=self.seed,
-            scaling=self.scaling,
-            interrupted=self.interrupted,
-        )
+    def write_model(file: str, force: bool) -> None:
+        kept = None if scaling is None else scaling.to_json()
+        model.save(file, force=force, extras={"scaling": kept, "names": samples.names})
 
-        def write_labels(file: str, force: bool) -> None:
-            P = getattr(model, "membership_", None)
-            columns = tables.label_columns(samples, model.labels_, P)
-            tables.write(file, columns, force)
-
-        def write_probabilities(file: str, force: bool) -> None:
-            tables.write(
-                file, tables.probability_columns(samples, model.membership_), force
-            )
-
-        def write_model(file: str, force: bool) -> None:
-            scaling = None if self.scaling is None else self.scaling.to_json()
-            extras = {"scaling": scaling, "names": samples.names}
-            model.save(file, force=force, extras=extras)
-
-        def write_document(file: str, force: bool) -> None:
-            with files.atomic_file(file, force, text=True) as out:
-                out.write(summary.to_json(document))
-
-        def write_report(file: str, force: bool) -> None:
-            facts = self._report_facts(document)
-            pages.write_page(file, force, model, path, samples, facts=facts)
-
-        return {
-            "--output": write_labels,
-            "--proba": write_probabilities,
-            "--model": write_model,
-            "--json": write_document,
-            "--report": write_report,
-        }
-
-    def _report_facts(self, document: dict[str, Any]) -> dict[str, object]:
-        """Return what the report states in addition to the model."""
-        known = {n: document.get(n) for n in ("seconds", "acc", "nmi")}
-        facts = {name: value for name, value in known.items() if value is not None}
-        if self.interrupted:
+    def write_report(file: str, force: bool) -> None:
+        names = ("seconds", "acc", "nmi")
+        facts = {n: document[n] for n in names if document.get(n) is not None}
+        if interrupted:
             facts["interrupted"] = "yes, this is the best result so far"
-        return {"input": self.samples.source, **facts, **document["versions"]}
+        facts = {"input": samples.source, **facts, **document["versions"]}
+        pages.write_page(file, force, model, path, samples, facts=facts)
+
+    P = getattr(model, "membership_", None)
+    return tables.sample_writers(samples, model.labels_, P) | {
+        "--json": write_document,
+        "--model": write_model,
+        "--report": write_report,
+    }

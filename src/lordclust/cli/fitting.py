@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import click
 
 from lordclust._core.typing import IntArray
+from lordclust._core.validation import unknown_name
 from lordclust.cli.options import FitRequest
 from lordclust.cli.samples import Samples
 from lordclust.graph import KNNGraph
@@ -38,6 +39,13 @@ class Fitted(NamedTuple):
     model: Estimator
     seconds: float
     warnings: list[str]
+
+
+def check_method(name: str) -> str:
+    """Return the name of a method, if it exists."""
+    if name not in METHODS:
+        raise click.UsageError(str(unknown_name("method", name, METHODS)))
+    return name
 
 
 def parameters(

@@ -14,11 +14,11 @@ from lordclust.cli.options import (
     numbers,
     quiet_option,
 )
-from lordclust.cli.outputs import Outputs, Writer
+from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
-    from lordclust._core.typing import FloatArray, IntArray
+    from lordclust._core.typing import IntArray
     from lordclust.cli.samples import Samples
 
 
@@ -71,7 +71,7 @@ def predict(
     targets = {"--output": output, "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
-    from lordclust.cli.tables import check_formats
+    from lordclust.cli.tables import check_formats, sample_writers
     from lordclust.rounding.labels import labels_from
 
     check_formats(outputs, "--output", "--proba")
@@ -88,26 +88,13 @@ def predict(
             labels = saved.model.assign(
                 samples.X, proportions=shares, cluster_sizes=cluster_sizes
             )
-        writers = _writers(samples, labels, P)
+        writers = sample_writers(samples, labels, P)
         outputs.write(writers, interrupts)
     if not quiet:
         click.echo(_summary(samples, labels, P.shape[1]), err=True)
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
-
-
-def _writers(samples: Samples, labels: IntArray, P: FloatArray) -> dict[str, Writer]:
-    """Return how each output is written."""
-    from lordclust.cli import tables
-
-    def write_labels(file: str, force: bool) -> None:
-        tables.write(file, tables.label_columns(samples, labels, P), force)
-
-    def write_probabilities(file: str, force: bool) -> None:
-        tables.write(file, tables.probability_columns(samples, P), force)
-
-    return {"--output": write_labels, "--proba": write_probabilities}
 
 
 def _summary(samples: Samples, labels: IntArray, k: int) -> str:

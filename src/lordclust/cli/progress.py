@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import click
@@ -70,12 +69,7 @@ class Display(logging.Handler):
         self._logger.setLevel(logging.INFO)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._logger.removeHandler(self)
         self._logger.setLevel(self._level_before)
         self.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def facts(
     seed: int | None,
     scaling: Scaling | None,
     interrupted: bool = False,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return everything about a run that a later reader may need."""
     model, (n, d) = fitted.model, samples.X.shape
     document = {

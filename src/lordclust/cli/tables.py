@@ -16,7 +16,7 @@ import numpy.typing as npt
 from lordclust import files
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import missing_extra
-from lordclust.cli.outputs import Outputs
+from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.samples import Samples
 from lordclust.files.atomic import is_stream
 from lordclust.files.writing import WRITABLE
@@ -29,20 +29,24 @@ Columns: TypeAlias = Mapping[str, npt.ArrayLike]
 Row: TypeAlias = dict[str, str | float | None]
 
 
-def label_columns(samples: Samples, labels: IntArray, P: FloatArray | None) -> Columns:
-    """Return ids and labels, and their probability where a method gives one."""
-    columns = {samples.id_name: samples.ids, "label": labels}
-    if P is not None:
-        columns["probability"] = P[np.arange(len(P)), labels]
-        columns["uncertainty"] = normalized_entropy(P)
-    return columns
+def sample_writers(
+    samples: Samples, labels: IntArray, P: FloatArray | None
+) -> dict[str, Writer]:
+    """Return the writers of labels and probabilities, one line per sample."""
+    ids = {samples.id_name: samples.ids}
 
+    def write_labels(file: str, force: bool) -> None:
+        columns = ids | {"label": labels}
+        if P is not None:
+            columns["probability"] = P[np.arange(len(P)), labels]
+            columns["uncertainty"] = normalized_entropy(P)
+        write(file, columns, force)
 
-def probability_columns(samples: Samples, P: FloatArray) -> Columns:
-    """Return ids and a column for each cluster."""
-    return {samples.id_name: samples.ids} | {
-        f"p{j}": P[:, j] for j in range(P.shape[1])
-    }
+    def write_probabilities(file: str, force: bool) -> None:
+        columns = {} if P is None else {f"p{j}": p for j, p in enumerate(P.T)}
+        write(file, ids | columns, force)
+
+    return {"--output": write_labels, "--proba": write_probabilities}
 
 
 def as_columns(rows: Sequence[Row]) -> Columns:

@@ -36,13 +36,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def npy_bytes(array: npt.ArrayLike) -> bytes:
-    """Return an array as the bytes of a .npy file.
-
-    Examples
-    --------
-    >>> read_npy(npy_bytes(np.arange(3)), "x.npy")
-    array([0, 1, 2])
-    """
+    """Return an array as the bytes of a .npy file."""
     buffer = io.BytesIO()
     npy.write_array(buffer, np.asarray(array), allow_pickle=False)
     return buffer.getvalue()
@@ -119,13 +113,7 @@ def _picked(X: Matrix, source: Source, options: ReadOptions) -> Matrix:
 
 
 def _texts(values: Array) -> list[str]:
-    """Return numbers or texts as texts; 2.0 is the label 2.
-
-    Examples
-    --------
-    >>> _texts(np.array([2.0, 0.5])), _texts(np.array(["a"]))
-    (['2', '0.5'], ['a'])
-    """
+    """Return numbers or texts as texts; 2.0 is the label 2."""
     items = np.asarray(values).ravel().tolist()
     return [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
             for v in items]  # fmt: skip

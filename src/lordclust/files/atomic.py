@@ -84,7 +84,7 @@ def atomic_file(
         return
     target = check_target(path, force)
     if is_stream(target):
-        with _write_errors(path), _opened(path, target, "w", text) as file:
+        with _opened(path, target, "w", text) as file:
             yield file
         return
     hidden = target.with_name(f".lordclust-{secrets.token_hex(8)}.part")
@@ -92,7 +92,7 @@ def atomic_file(
     with all_or_none() as batch:
         _HIDDEN.add(hidden)
         batch.append(part)
-        with _write_errors(path), _opened(path, hidden, "x", text) as file:
+        with _opened(path, hidden, "x", text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -146,20 +146,7 @@ def remove_hidden_files() -> None:
 
 
 def check_target(path: PathLike, force: bool = False) -> Path:
-    """Return the target of a file with links resolved, if it may be written.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; not "-".
-    force : bool, default=False
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    target : Path
-        Links resolved, so that a link stays a link.
-    """
+    """Return the target of a file, links resolved, if it may be written."""
     target = Path(os.path.realpath(path))
     folder = str(target.parent)
     if target.is_dir():
@@ -184,26 +171,20 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _opened(path: PathLike, place: Path, mode: str, text: bool) -> IO[Any]:
-    """Open a file, or raise an error that explains why it cannot be opened."""
+@contextmanager
+def _opened(path: PathLike, place: Path, mode: str, text: bool) -> Iterator[IO[Any]]:
+    """Open a file at its place; errors name the path that was given."""
+    settings: Any = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
-        if text:
-            return open(place, mode, encoding="utf-8", newline="")
-        return open(place, f"{mode}b")
+        file = open(place, mode if text else f"{mode}b", **settings)  # noqa: SIM115
     except OSError as error:
         raise InputError(
             path, f"it cannot be written ({error.strerror}). Give another name."
         ) from error
-
-
-@contextmanager
-def _write_errors(path: PathLike) -> Iterator[None]:
-    """Name the target, not the hidden file, when the disk fails."""
     try:
-        yield
-    except WriteError:
-        raise
+        with file:
+            yield file
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in FULL and not isinstance(error, WriteError):
             raise WriteError(path, error) from error
         raise

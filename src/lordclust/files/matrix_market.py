@@ -34,25 +34,7 @@ class _Head(NamedTuple):
 
 
 def read_mtx(content: bytes, path: str) -> Matrix:
-    """Return the matrix in the bytes of a MatrixMarket file.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    path : str
-        Its name in messages.
-
-    Returns
-    -------
-    X : ndarray or csr_array
-
-    Examples
-    --------
-    >>> read_mtx(b"%%MatrixMarket matrix array real general\\n2 1\\n0.5\\n2\\n", "x")
-    array([[0.5],
-           [2. ]])
-    """
+    """Return the matrix in the bytes of a MatrixMarket file."""
     head = _head(content, path)
     width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
     numbers = _numbers(content, head.body, width, path)

@@ -57,23 +57,23 @@ class Source:
     @contextmanager
     def lines(self) -> Iterator[Iterator[str]]:
         """Yield the lines of a text in UTF-8, with their line ends."""
+
+        def bounded() -> Iterator[str]:
+            while line := text.readline(LINE):
+                if len(line) == LINE:  # an endless one must not fill the memory
+                    raise InputError(
+                        self.path,
+                        f"a line is longer than {LINE // 2**20} million characters. "
+                        "Give one sample per line, or use another format.",
+                    )
+                yield line
+
         with self.open() as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", newline="")
             try:
-                yield self._bounded_lines(text)
+                yield bounded()
             except UnicodeDecodeError:
                 raise self._not_text() from None
-
-    def _bounded_lines(self, text: IO[str]) -> Iterator[str]:
-        """Yield lines; an endless one must not fill the memory."""
-        while line := text.readline(LINE):
-            if len(line) == LINE:
-                raise InputError(
-                    self.path,
-                    f"a line is longer than {LINE // 2**20} million characters. Give "
-                    "one sample per line, or use another format.",
-                )
-            yield line
 
     def _not_text(self) -> InputError:
         """Return the error that names the first byte that is not UTF-8."""

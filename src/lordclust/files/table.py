@@ -71,13 +71,7 @@ class ReadOptions:
         return list(self.columns)
 
     def named(self, kind: str) -> str | None:
-        """Return NAME if the columns are "kind:NAME".
-
-        Examples
-        --------
-        >>> ReadOptions("obsm:X_pca").named("obsm")
-        'X_pca'
-        """
+        """Return NAME if the columns are "kind:NAME"."""
         if isinstance(self.columns, str) and self.columns.startswith(f"{kind}:"):
             return self.columns.removeprefix(f"{kind}:")
         return None
@@ -151,13 +145,7 @@ class Roles:
 def position(
     column: str | int, names: list[str] | None, width: int, path: str, what: str
 ) -> int:
-    """Return the position of a column, given by its name or its position from 0.
-
-    Examples
-    --------
-    >>> position("b", ["a", "b"], 2, "t.csv", "columns"), position("1", None, 2, "", "")
-    (1, 1)
-    """
+    """Return the position of a column, given by its name or its position from 0."""
     if names is not None and column in names:
         if names.count(str(column)) > 1:
             raise InputError(
@@ -180,34 +168,17 @@ def names_ids(name: str) -> bool:
     """Return whether a first column of this name holds ids, whatever its contents.
 
     An index of pandas has no name. As a feature, ids would outweigh all others.
-
-    Examples
-    --------
-    >>> names_ids("ID"), names_ids(""), names_ids("idle")
-    (True, True, False)
     """
     return name.strip().lower() in ("", "id")
 
 
 def shortened(names: Sequence[str], count: int = 6) -> str:
-    """Return the first names as text.
-
-    Examples
-    --------
-    >>> shortened(["a", "b", "c"], 2)
-    'a, b, ...'
-    """
+    """Return the first names as text."""
     return ", ".join([*names[:count], *(["..."] if len(names) > count else [])])
 
 
 def as_labels(cells: Sequence[str]) -> npt.NDArray[Any]:
-    """Return classes as whole numbers if all are, otherwise as text.
-
-    Examples
-    --------
-    >>> as_labels(["2", "0"]), as_labels(["2", "x"])
-    (array([2, 0]), array(['2', 'x'], dtype='<U1'))
-    """
+    """Return classes as whole numbers if all are, otherwise as text."""
     texts = [cell.strip() for cell in cells]
     # As a number, text such as "007" or "1_0" would lose something.
     if all(_is_integer(text) and str(int(text)) == text for text in texts):
@@ -219,11 +190,6 @@ def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:
     """Return texts as an array, of objects if a fixed width would take much memory.
 
     NumPy gives every text the width of the longest.
-
-    Examples
-    --------
-    >>> text_array(["a", "bc"])
-    array(['a', 'bc'], dtype='<U2')
     """
     longest = max(map(len, texts), default=0)
     huge = 4 * longest * len(texts) > ROOM

@@ -77,13 +77,7 @@ def _head(lines: Iterable[str]) -> list[str]:
 
 
 def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
-    """Return the delimiter that gives rows of equal length with most numbers.
-
-    Examples
-    --------
-    >>> sniffed(["a;b", "1,5;2"]), sniffed(["x,y", "1,2"])
-    (';', ',')
-    """
+    """Return the delimiter that gives rows of equal length with most numbers."""
     best, chosen = (0.0, 0), delimiters[0]
     for delimiter in delimiters:
         try:
@@ -211,12 +205,11 @@ class _Columns:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Convert some rows; only ids and labels stay text."""
-        roles = self.roles
         if not self.chunks:
             self._guess_ids(rows)
-            roles = self.roles
         if not rows:
             return
+        roles = self.roles
         lines = [line for line, _ in rows]
         cells = list(zip(*(row for _, row in rows), strict=True))
         X = np.empty((len(rows), len(roles.features)))
@@ -321,16 +314,18 @@ class _Columns:
         if self.roles.requested is not None:
             return
         seen: dict[str, int] = {}
-        for row, name in enumerate(self.ids):
-            if name in seen:
-                raise InputError(
-                    self.path,
-                    f"the first column looks like ids, but {_shown(name)} is in "
-                    f"samples {seen[name]} and {row} (from 0). Declare it with "
-                    "id_column (--id-column) or label_column (--label-column), or "
-                    "leave it out with columns (--columns).",
-                )
-            seen[name] = row
+        first, row = next(
+            (seen[name], row)
+            for row, name in enumerate(self.ids)
+            if seen.setdefault(name, row) != row
+        )
+        raise InputError(
+            self.path,
+            f"the first column looks like ids, but {_shown(self.ids[row])} is in "
+            f"samples {first} and {row} (from 0). Declare it with id_column "
+            "(--id-column) or label_column (--label-column), or leave it out with "
+            "columns (--columns).",
+        )
 
 
 def _shown(text: str) -> str:

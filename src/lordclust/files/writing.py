@@ -121,13 +121,7 @@ def _cells(column: npt.NDArray[Any], delimiter: str) -> list[str]:
 
 
 def _quoted(text: str, delimiter: str) -> str:
-    """Return a cell, quoted where a reader could misunderstand it.
-
-    Examples
-    --------
-    >>> [_quoted(text, ",") for text in ("a b", "a,b", "-1", "")]
-    ['a b', '"a,b"', '-1', '""']
-    """
+    """Return a cell, quoted where a reader could misunderstand it."""
     special = any(c in text for c in (delimiter, '"', "\n", "\r", "\ufeff"))
     if special or text != text.strip() or not text:
         doubled = text.replace('"', '""')
