@@ -66,3 +66,13 @@ def test_module_runs_as_a_command():
 def test_unknown_command_is_a_usage_error():
     result = CliRunner().invoke(main, ["dmeo"])
     assert result.exit_code == 2
+    assert "No such command 'dmeo'" in result.stderr
+
+
+def test_help_of_all_commands_imports_none_of_them():
+    code = (
+        "import sys; from lordclust.cli.app import COMMANDS, main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print([c for c in COMMANDS if f'lordclust.cli.{c}' in sys.modules])"
+    )
+    assert python(code).splitlines()[-1] == "[]"

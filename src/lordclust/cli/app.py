@@ -35,23 +35,22 @@ class Commands(click.Group):
         """Return the names of the commands, in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
-        if name not in COMMANDS:
-            return None
-        module = import_module(f"lordclust.cli.{name}")
-        command: click.Command = getattr(module, "list_" if name == "list" else name)
-        return command
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """Write the table without importing the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Import the command that was given."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            module = import_module(f"lordclust.cli.{name}")
+            command = getattr(module, "list_" if name == "list" else name)
+        return name, command, rest
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lordclust")
 def main() -> None:
     """Graph-based clustering with probabilities and prescribed cluster shares."""
+
+
+for name, text in COMMANDS.items():
+    main.add_command(click.Command(name, help=text))
