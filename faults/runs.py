@@ -204,16 +204,13 @@ def _forked(
 
 def _load() -> None:
     """Import what the commands need; nothing may have begun a thread."""
-    import lordclust.cli.fit_run
-    import lordclust.cli.path_run
-    import lordclust.cli.predict_run
-
-    import lordclust.cli.app
     import lordclust.cli.fit
     import lordclust.cli.pages
     import lordclust.cli.path
+    import lordclust.cli.predict
     import lordclust.cli.reproduce_run
-    import lordclust.cli.saved  # noqa: F401
+    import lordclust.cli.saved
+    import lordclust.cli.summary  # noqa: F401
 
 
 def _become(arguments: list[str], folder: Path, errors: Path, ready: int) -> None:

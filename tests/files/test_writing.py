@@ -2,12 +2,21 @@
 
 import os
 import stat
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from lordclust.files import InputError, atomic_file, read, write_table
+from lordclust.files import (
+    InputError,
+    all_or_none,
+    atomic_file,
+    read,
+    write_archive,
+    write_table,
+)
 from lordclust.files.atomic import check_target
+from lordclust.files.error import WriteError
 
 COLUMNS = {"x": np.array([1.5, -0.0]), "label": np.array([1, 0])}
 
@@ -141,3 +150,47 @@ def test_devices_are_written_to():
 def test_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="this is a folder"):
         check_target(tmp_path)
+
+
+def test_several_files_appear_together(tmp_path):
+    with all_or_none():
+        write_table(tmp_path / "a.csv", COLUMNS)
+        write_archive(tmp_path / "b.lord", {"k": 2}, {"x": np.arange(3)})
+        hidden = [p.name for p in tmp_path.iterdir()]
+    assert all(name.startswith(".lordclust-") for name in hidden)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "b.lord"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_if_one_fails_none_appears(tmp_path, error):
+    (tmp_path / "a.csv").write_text("mine")
+
+    def write():
+        with all_or_none():
+            write_table(tmp_path / "a.csv", COLUMNS, force=True)
+            with atomic_file(tmp_path / "b.txt", text=True) as file:
+                file.write("half")
+                raise error
+
+    with pytest.raises(error):
+        write()
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_an_incomplete_file_never_appears(tmp_path):
+    """Not even if the caller ignores its error and writes the others."""
+    with all_or_none():
+        with suppress(ZeroDivisionError), atomic_file(tmp_path / "a.txt") as file:
+            file.write(b"half")
+            _ = 1 / 0
+        write_table(tmp_path / "b.csv", COLUMNS)
+    assert [p.name for p in tmp_path.iterdir()] == ["b.csv"]
+
+
+def test_a_full_device_is_named(tmp_path):
+    def write():
+        with atomic_file("/dev/full", text=True) as file:
+            file.write("x")
+
+    with pytest.raises(WriteError, match=r"/dev/full: it could not .*No space left"):
+        write()

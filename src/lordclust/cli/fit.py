@@ -32,9 +32,7 @@ from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display, FitProgress
 
 if TYPE_CHECKING:
-    from lordclust.cli.fitting import Fitted
-    from lordclust.cli.samples import Samples
-    from lordclust.cli.scaling import Scaling
+    from lordclust.cli.summary import Run
     from lordclust.result import TauPath
 
 
@@ -128,17 +126,16 @@ def fit(
         progress = FitProgress(text, display, interrupts)
         fitted = fit_model(estimator, samples, progress, checkpoint)
         interrupted = interrupts.requested
-        _check_result(fitted, method, outputs, strict=strict)
+        run = summary.Run(method, request.seed, samples, scaling, fitted, interrupted)
+        _check_result(run, outputs, strict=strict)
         path = None
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = _writers(
-            method, request.seed, samples, scaling, fitted, path, interrupted
-        )
+        writers = _writers(run, path)
         outputs.write(writers, interrupts)
     if not quiet:
-        for line in summary.lines(method, fitted, samples):
+        for line in summary.lines(run):
             click.echo(line, err=True)
     outputs.finish(writers, quiet=quiet)
     if interrupted:
@@ -197,52 +194,37 @@ def _check_path(method: str, estimator: Any) -> None:
         )
 
 
-def _check_result(
-    fitted: Fitted, method: str, outputs: Outputs, *, strict: bool
-) -> None:
+def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
     """Fail if --strict is not met, or if --proba is impossible."""
+    fitted = run.fitted
     if strict and not fitted.model.converged_:
         why = fitted.warnings[0] if fitted.warnings else "The solver did not converge."
         raise Failure(f"{why} Nothing was written because of --strict.", NOT_CONVERGED)
     if "--proba" in outputs and not hasattr(fitted.model, "membership_"):
-        raise Failure(f"The method {method} gives no probabilities for --proba.")
+        raise Failure(f"The method {run.method} gives no probabilities for --proba.")
 
 
-def _writers(
-    method: str,
-    seed: int | None,
-    samples: Samples,
-    scaling: Scaling | None,
-    fitted: Fitted,
-    path: TauPath | None,
-    interrupted: bool,
-) -> dict[str, Writer]:
+def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
     """Return how each output is written."""
     from lordclust import files
     from lordclust.cli import pages, summary, tables
 
-    model: Any = fitted.model
-    document = summary.facts(
-        fitted,
-        samples,
-        method=method,
-        seed=seed,
-        scaling=scaling,
-        interrupted=interrupted,
-    )
+    model: Any = run.fitted.model
+    samples, document = run.samples, summary.facts(run)
 
     def write_document(file: str, force: bool) -> None:
         with files.atomic_file(file, force, text=True) as out:
             out.write(summary.to_json(document))
 
     def write_model(file: str, force: bool) -> None:
-        kept = None if scaling is None else scaling.to_json()
-        model.save(file, force=force, extras={"scaling": kept, "names": samples.names})
+        scaling = None if run.scaling is None else run.scaling.to_json()
+        extras = {"scaling": scaling, "names": samples.names}
+        model.save(file, force=force, extras=extras)
 
     def write_report(file: str, force: bool) -> None:
         names = ("seconds", "acc", "nmi")
         facts = {n: document[n] for n in names if document.get(n) is not None}
-        if interrupted:
+        if run.interrupted:
             facts["interrupted"] = "yes, this is the best result so far"
         facts = {"input": samples.source, **facts, **document["versions"]}
         pages.write_page(file, force, model, path, samples, facts=facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,37 +63,41 @@ def modularity(S: Graph, labels: IntArray) -> float | None:
     return float(inside.sum() / total - ((degree / total) ** 2).sum())
 
 
-def facts(
-    fitted: Fitted,
-    samples: Samples,
-    *,
-    method: str,
-    seed: int | None,
-    scaling: Scaling | None,
-    interrupted: bool = False,
-) -> dict[str, Any]:
+class Run(NamedTuple):
+    """A fitted model with what it was fitted to."""
+
+    method: str
+    seed: int | None
+    samples: Samples
+    scaling: Scaling | None
+    fitted: Fitted
+    interrupted: bool
+
+
+def facts(run: Run) -> dict[str, Any]:
     """Return everything about a run that a later reader may need."""
+    fitted, samples = run.fitted, run.samples
     model, (n, d) = fitted.model, samples.X.shape
     document = {
-        "method": method,
+        "method": run.method,
         "objective": model.objective_,
         "residual": getattr(model, "residual_", None),
         "converged": model.converged_,
-        "interrupted": interrupted,
+        "interrupted": run.interrupted,
         "n_iter": model.n_iter_,
         "sizes": np.bincount(model.labels_, minlength=model.n_clusters),
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
         **scores(samples, model.labels_),
-        "seed": seed,
+        "seed": run.seed,
         "parameters": model.get_params(deep=False),
         "input": {
             "source": samples.source,
             "n_samples": n,
             "n_features": None if samples.precomputed else d,
             "precomputed": samples.precomputed,
-            "scale": "none" if scaling is None else scaling.kind,
+            "scale": "none" if run.scaling is None else run.scaling.kind,
         },
         "warnings": fitted.warnings,
         "versions": library_versions(),
@@ -121,15 +125,15 @@ def to_json(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def lines(method: str, fitted: Fitted, samples: Samples) -> list[str]:
+def lines(run: Run) -> list[str]:
     """Return the summary for people."""
-    model = fitted.model
+    fitted, samples, model = run.fitted, run.samples, run.fitted.model
     sizes = np.bincount(model.labels_, minlength=model.n_clusters).tolist()
     used = [size for size in sizes if size]
     shown = ", ".join(map(str, used[:FEW])) + (", ..." if len(used) > FEW else "")
     empty = len(sizes) - len(used)
     text = [
-        f"{method}: {samples.size}, {fitted.seconds:.2f} s",
+        f"{run.method}: {samples.size}, {fitted.seconds:.2f} s",
         f"{len(used)} clusters of {shown} samples"
         + (f" ({empty} of {len(sizes)} are empty)" if empty else ""),
     ]
