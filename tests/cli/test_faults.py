@@ -58,8 +58,8 @@ def test_a_full_disk_is_one_sentence(limited, points, tmp_path, arguments, named
     files.pop("run.ckpt", None)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    wishes = ("--tau", 0.3, "--proportions", "equal", "--force")
-    result = limited(3500, "fit", points, "-k", 3, *COLUMNS, *wishes, *arguments)
+    options = ("--tau", 0.3, "--proportions", "equal", "--force")
+    result = limited(3500, "fit", points, "-k", 3, *COLUMNS, *options, *arguments)
     assert result.returncode == 1, result.stderr
     last = result.stderr.strip().splitlines()[-1]
     assert last.startswith("Error: ")

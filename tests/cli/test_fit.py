@@ -315,9 +315,9 @@ def test_interrupted_while_it_draws_it_keeps_the_whole_result(
 
     monkeypatch.setattr("lordclust.cli.pages.tau_path", path)
     out, page = tmp_path / "labels.csv", tmp_path / "page.html"
-    wishes = ("--methods", "blord,sc") if verb == "compare" else ()
+    options = ("--methods", "blord,sc") if verb == "compare" else ()
     files = ("-o", out, "--report", page)
-    result = run(verb, points, "-k", 3, *COLUMNS, *wishes, *files)
+    result = run(verb, points, "-k", 3, *COLUMNS, *options, *files)
     assert result.exit_code == 130, result.stderr
     assert "the result was complete and has been kept" in result.stderr
     assert len(rows(out)) == (45 if verb == "fit" else 2)

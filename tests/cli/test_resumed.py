@@ -50,15 +50,15 @@ def without_seconds(path):
     return re.sub(rb'"seconds": [0-9.]+', b"", path.read_bytes())
 
 
-@pytest.mark.parametrize("wishes", [FIT, UNEVEN, ("--method", "lord")])
+@pytest.mark.parametrize("options", [FIT, UNEVEN, ("--method", "lord")])
 def test_a_fit_goes_on_and_writes_the_same_files(
-    run, killed, points, tmp_path, monkeypatch, wishes
+    run, killed, points, tmp_path, monkeypatch, options
 ):
     def command(folder, *more):
         (tmp_path / folder).mkdir(exist_ok=True)
         monkeypatch.chdir(tmp_path / folder)
         names = ("-o", "l.csv", "--proba", "p.csv", "--model", "m.lord", "--json", "j")
-        return ("fit", points, "-k", 3, *COLUMNS, *wishes, *names, "--jobs", 1, *more)
+        return ("fit", points, "-k", 3, *COLUMNS, *options, *names, "--jobs", 1, *more)
 
     assert run(*command("whole")).exit_code == 0
     whole = {p.name: without_seconds(p) for p in (tmp_path / "whole").iterdir()}
@@ -67,7 +67,7 @@ def test_a_fit_goes_on_and_writes_the_same_files(
     assert [p.name for p in (tmp_path / "killed").iterdir()] == ["run.ckpt"]
     result = run(*again)
     assert result.exit_code == 0, result.stderr
-    unit = "step" if "lord" in wishes else "tau"
+    unit = "step" if "lord" in options else "tau"
     assert re.search(
         rf"^resumed at {unit} 0\.\d\d, from run.ckpt$", result.stderr, re.M
     )
@@ -132,8 +132,8 @@ def test_after_ctrl_c_the_same_command_goes_on(
     run, points, tmp_path, monkeypatch, verb
 ):
     out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
-    wishes = FIT if verb == "fit" else ()
-    arguments = (verb, points, "-k", 3, *COLUMNS, *wishes, "-o", out)
+    options = FIT if verb == "fit" else ()
+    arguments = (verb, points, "-k", 3, *COLUMNS, *options, "-o", out)
     run(*arguments)
     whole = out.read_bytes()
     out.unlink()

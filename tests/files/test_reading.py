@@ -7,9 +7,9 @@ import pytest
 from lordclust.files import InputError, Table, read
 
 
-def refused(path, **wishes):
+def refused(path, **options):
     with pytest.raises(InputError) as caught:
-        read(path, **wishes)
+        read(path, **options)
     return str(caught.value).removeprefix(f"{path}: ")
 
 

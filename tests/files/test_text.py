@@ -13,15 +13,15 @@ from lordclust.files import InputError, read, write_table
 from lordclust.files.text import sniffed
 
 
-def table(tmp_path, text, name="t.csv", **wishes):
+def table(tmp_path, text, name="t.csv", **options):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read(path, **wishes)
+    return read(path, **options)
 
 
-def sentence(tmp_path, text, name="t.csv", **wishes):
+def sentence(tmp_path, text, name="t.csv", **options):
     with pytest.raises(InputError) as caught:
-        table(tmp_path, text, name, **wishes)
+        table(tmp_path, text, name, **options)
     assert caught.value.path == str(tmp_path / name)
     assert isinstance(caught.value, ValueError)
     return str(caught.value).removeprefix(f"{tmp_path}/")

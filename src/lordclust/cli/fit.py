@@ -18,7 +18,6 @@ from lordclust.cli.exits import (
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
-    check_scale,
     checkpoint_option,
     force_option,
     input_options,
@@ -112,7 +111,7 @@ def fit(
         "--json": json_,
     }
     outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
-    estimator = _make_estimator(method, request, reading, scale, outputs)
+    estimator = _make_estimator(method, request, reading, outputs)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_model
     from lordclust.cli.samples import read_input
@@ -147,11 +146,7 @@ def fit(
 
 
 def _make_estimator(
-    method: str,
-    request: FitRequest,
-    reading: InputOptions,
-    scale: str,
-    outputs: Outputs,
+    method: str, request: FitRequest, reading: InputOptions, outputs: Outputs
 ) -> Any:
     """Return the estimator; refuse impossible requests before anything is read."""
     from lordclust.cli.fitting import check_method, parameters
@@ -161,7 +156,6 @@ def _make_estimator(
     precomputed = is_precomputed(request, reading)
     given = parameters(check_method(method), request, precomputed=precomputed)
     estimator = make_method(method, **given)
-    check_scale(scale, request, reading)
     if outputs.checkpoint is not None:
         _check_path(method, estimator)
     if "--model" in outputs and not hasattr(estimator, "save"):

@@ -121,15 +121,6 @@ def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
     return bool(reading.precomputed) or request.affinity == "precomputed"
 
 
-def check_scale(scale: str, request: FitRequest, reading: InputOptions) -> None:
-    """Refuse to scale similarities."""
-    if scale != "none" and is_precomputed(request, reading):
-        raise click.UsageError(
-            f"--scale {scale} is for features, but INPUT holds similarities. Leave it "
-            "out."
-        )
-
-
 _INPUT_OPTIONS = {
     "columns": click.option(
         "--columns",

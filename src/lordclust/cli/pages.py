@@ -59,9 +59,8 @@ def path_around(
     """
     if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
         return None
-    if model.proportions_.min() <= 0 or _too_many(model, samples):
-        return None
-    if interrupts.requested:
+    empty = model.proportions_.min() <= 0
+    if empty or _too_many(model, samples) or interrupts.requested:
         return None
     interrupts.keep()
     display.stage("Following tau for the report", total=TAUS[-1])

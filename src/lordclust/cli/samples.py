@@ -6,18 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+import click
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from lordclust import files
 from lordclust._core.typing import FloatArray, IntArray
-from lordclust.cli.options import (
-    FitRequest,
-    InputOptions,
-    check_scale,
-    is_precomputed,
-)
+from lordclust.cli.options import FitRequest, InputOptions, is_precomputed
 from lordclust.cli.progress import Display
 from lordclust.cli.scaling import Scaling
 from lordclust.files.table import Matrix, text_array
@@ -60,9 +56,13 @@ def read_input(
     display: Display,
 ) -> tuple[Samples, Scaling | None]:
     """Read INPUT and scale it."""
-    check_scale(scale, request, reading)
-    display.stage(f"Reading {source}")
     precomputed = is_precomputed(request, reading)
+    if precomputed and scale != "none":
+        raise click.UsageError(
+            f"--scale {scale} is for features, but INPUT holds similarities. Leave it "
+            "out."
+        )
+    display.stage(f"Reading {source}")
     samples = read_samples(source, reading, precomputed=precomputed)
     scaling = Scaling.of(scale, samples.X)
     if scaling is None:

@@ -129,22 +129,7 @@ def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
 
 
 def read_document(path: PathLike) -> dict[str, Any]:
-    """Return the document of an archive without its arrays, however large.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    document : dict
-
-    Raises
-    ------
-    InputError
-        As in :func:`read_archive`.
-    """
+    """Return the document of an archive without reading its arrays."""
     source = Source(str(path))
     with input_errors(source.path, _DAMAGED), open_zip(source) as archive:
         return dict(_document(archive))

@@ -43,13 +43,7 @@ class InputError(ValueError):
 
 
 class WriteError(OSError):
-    """A file that could not be written to its end, explained in one sentence.
-
-    Examples
-    --------
-    >>> print(WriteError("a.csv", OSError(28, "No space left on device")))
-    a.csv: it could not be written (No space left on device). Free some space, or choose another folder; an existing file of that name is unchanged.
-    """  # noqa: E501
+    """A file that could not be written to its end, explained in one sentence."""
 
     def __init__(self, path: PathLike, error: OSError) -> None:
         super().__init__(error.errno, error.strerror or str(error), str(path))
@@ -97,13 +91,7 @@ def printable(text: str) -> str:
 
 
 def allowance(packed: int, *, text: bool = False) -> int:
-    """Return how many bytes may be unpacked from a compressed size.
-
-    Examples
-    --------
-    >>> allowance(0) // 2**20, allowance(2**20, text=True) // 2**20
-    (256, 264)
-    """
+    """Return how many bytes a file of a compressed size may unpack to."""
     return (TEXT_ROOM if text else ROOM) + RATIO * packed
 
 

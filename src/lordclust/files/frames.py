@@ -19,6 +19,7 @@ from lordclust.files.table import (
     as_labels,
     check_sparse,
     names_ids,
+    not_numeric,
     position,
     shortened,
 )
@@ -63,7 +64,7 @@ def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
     for j in wanted:
         kind = str(schema.field(j).type)
         if kind.startswith(("list", "large_list", "fixed_size", "struct", "map")):
-            raise _not_numeric(names[j], kind, path)
+            raise not_numeric(path, f"{names[j]!r} is of type {kind}")
         if names.count(names[j]) > 1:
             raise InputError(path, f"two columns are called {names[j]!r}. Rename one.")
     return wanted
@@ -114,20 +115,10 @@ def _numbers(column: Any, name: str, path: str) -> FloatArray:
     """Return a column of Arrow as float64; missing cells are NaN."""
     kind = "string" if _is_text(column.type) else str(column.type)
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
-        raise _not_numeric(name, kind, path)
+        raise not_numeric(path, f"{name!r} is of type {kind}")
     if column.null_count or kind == "bool":
         return np.array(column.to_pylist(), dtype=np.float64)
     return np.asarray(column.to_numpy(), dtype=np.float64)
-
-
-def _not_numeric(name: str, kind: str, path: str) -> InputError:
-    """Return the error for a column that cannot be a feature."""
-    return InputError(
-        path,
-        f"column {name!r} is of type {kind}, but features are numbers. Leave it out "
-        "with columns (--columns), or declare it as label_column (--label-column) or "
-        "id_column (--id-column).",
-    )
 
 
 def read_h5ad(source: Source, options: ReadOptions) -> Table:

@@ -94,17 +94,19 @@ class Roles:
         """Return the requested roles."""
 
         def place(column: str | int | None, what: str) -> int | None:
-            if column is None:
-                return None
-            return position(column, names, width, path, what)
+            return (
+                None if column is None else position(column, names, width, path, what)
+            )
 
-        label = place(options.label_column, "label_column")
-        id_column = place(options.id_column, "id_column")
         listed = options.listed()
-        if listed is None:
-            return cls(names, width, label, id_column)
-        requested = [position(c, names, width, path, "columns") for c in listed]
-        return cls(names, width, label, id_column, requested)
+        return cls(
+            names,
+            width,
+            place(options.label_column, "label_column"),
+            place(options.id_column, "id_column"),
+            None if listed is None
+            else [position(c, names, width, path, "columns") for c in listed],
+        )  # fmt: skip
 
     @property
     def features(self) -> list[int]:
@@ -161,6 +163,16 @@ def position(
         path,
         f"{what} is {column!r}, but the file has {known} and {width} columns. Give a "
         f"name from the header, or a position from 0 to {width - 1}.",
+    )
+
+
+def not_numeric(path: str, what: str) -> InputError:
+    """Return the error for a column that cannot be a feature."""
+    return InputError(
+        path,
+        f"column {what}, but features are numbers. Leave it out with columns "
+        "(--columns), or declare it as label_column (--label-column) or id_column "
+        "(--id-column).",
     )
 
 

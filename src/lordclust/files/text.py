@@ -11,7 +11,7 @@ import numpy as np
 from lordclust._core.typing import FloatArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
-from lordclust.files.table import ReadOptions, Roles, Table, names_ids
+from lordclust.files.table import ReadOptions, Roles, Table, names_ids, not_numeric
 
 #: Cells that mean a missing value.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
@@ -252,11 +252,8 @@ class _Columns:
                 f"column {name} holds {cell!r} in line {line}: decimal commas are "
                 "only allowed where semicolons separate the cells. Write 1.5 for 1,5.",
             )
-        raise InputError(
-            self.path,
-            f"column {name} holds text, {_shown(cell)} in line {line}, but features "
-            "are numbers. Leave it out with columns (--columns), or declare it as "
-            "label_column (--label-column) or id_column (--id-column).",
+        raise not_numeric(
+            self.path, f"{name} holds text, {_shown(cell)} in line {line}"
         )
 
     def _note_signs(self, text: str, column: int) -> None:
