@@ -8,7 +8,7 @@ from sklearn.cluster import SpectralClustering
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD, LoRD, tau_path
-from lordclust._core.typing import Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy

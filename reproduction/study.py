@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lordclust._core.validation import unknown_name
 from lordclust.datasets.synthetic import MIXTURES
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from reproduction import inputs
 from reproduction.experiments import collect
 from reproduction.items import Item, chosen
@@ -106,7 +106,7 @@ def write_item(item: Item, results: Results, folder: Path) -> list[Path]:
     """Write a table (Markdown and CSV) or a figure (PNG); return the files."""
     if not item.is_table:
         path = folder / f"{item.name}.png"
-        with whole_file(path, force=True) as out:
+        with atomic_file(path, force=True) as out:
             item.make(results).savefig(out, format="png", dpi=130)
         return [path]
     made = item.tables(results)
@@ -121,7 +121,7 @@ def write_item(item: Item, results: Results, folder: Path) -> list[Path]:
 def _text(path: Path, text: str) -> Path:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path, force=True, text=True) as out:
+    with atomic_file(path, force=True, text=True) as out:
         out.write(text)
     return path
 

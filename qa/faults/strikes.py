@@ -12,7 +12,7 @@ from qa.faults.targets import Target, check_folder, content, parts
 #: After this many strikes in a row a run may finish, so that results are compared.
 IN_A_ROW = 6
 #: The message of a run that stopped early and wrote its best result.
-KEPT = "the best result so far is kept"
+KEPT = "the best result so far has been kept"
 #: Allowed exit codes after Ctrl-C.
 ENDS = (0, 130)
 

@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from lordclust._core.versions import machine_facts
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from qa.soak import page, watch
 from qa.soak.work import KINDS, Bench, canary
 
@@ -106,7 +106,7 @@ class Soak:
             ],
             "samples": self.samples,
         }
-        with whole_file(page.RESULTS, True, text=True) as file:
+        with atomic_file(page.RESULTS, True, text=True) as file:
             file.write(json.dumps(results, indent=1) + "\n")
 
 

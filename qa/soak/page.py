@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import table
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from qa.soak.watch import growth
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -18,9 +18,9 @@ def write() -> None:
     """Write the page and the figure."""
     results = json.loads(RESULTS.read_text())
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with whole_file(PAGE, True, text=True) as file:
+    with atomic_file(PAGE, True, text=True) as file:
         file.write(page(results))
-    with whole_file(PLOT, True) as file:
+    with atomic_file(PLOT, True) as file:
         draw(results, file)
 
 

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from lordclust import __version__
-from lordclust.cli.app import main
+from lordclust.cli.app import COMMANDS, main
 
 HEAVY = ("numpy", "sklearn", "numba", "scipy", "matplotlib", "rich")
-VERBS = tuple(main.commands)
+VERBS = tuple(COMMANDS)
 
 
 def python(code, *arguments):
@@ -35,7 +35,7 @@ def test_version():
 def test_help_and_version_import_nothing_heavy():
     code = (
         "import json, sys\n"
-        "from lordclust.cli.app import main\n"
+        "from lordclust.cli.app import COMMANDS, main\n"
         "for arguments in json.loads(sys.argv[1]):\n"
         "    main(arguments, standalone_mode=False)\n"
         f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))\n"
@@ -66,3 +66,13 @@ def test_module_runs_as_a_command():
 def test_unknown_command_is_a_usage_error():
     result = CliRunner().invoke(main, ["dmeo"])
     assert result.exit_code == 2
+    assert "No such command 'dmeo'" in result.stderr
+
+
+def test_help_of_all_commands_imports_none_of_them():
+    code = (
+        "import sys; from lordclust.cli.app import COMMANDS, main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print([c for c in COMMANDS if f'lordclust.cli.{c}' in sys.modules])"
+    )
+    assert python(code).splitlines()[-1] == "[]"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lordclust.cli.compare_run import modularity
+from lordclust.cli.summary import modularity
 from lordclust.registry import METHODS
 
 COLUMNS = ("--label-column", "class")
@@ -16,7 +16,7 @@ def table(text):
     return list(csv.DictReader(text.splitlines()))
 
 
-def test_one_line_a_method(run, points):
+def test_one_line_per_method(run, points):
     result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "blord,sc,gmm")
     assert result.exit_code == 0, result.stderr
     lines = table(result.stdout)
@@ -50,7 +50,7 @@ def test_if_all_fail_the_code_says_so(run, tmp_path):
                  "--methods", "gmm")  # fmt: skip
     assert result.exit_code == 1
     assert json.loads(result.stdout)["methods"][0]["sizes"] is None
-    assert "No method succeeded" in result.stderr
+    assert "All methods failed" in result.stderr
 
 
 def test_if_all_fail_the_table_is_written_and_no_page(run, tmp_path):
@@ -60,7 +60,7 @@ def test_if_all_fail_the_table_is_written_and_no_page(run, tmp_path):
                  "--methods", "gmm", "-o", out, "--report", page)  # fmt: skip
     assert result.exit_code == 1
     assert result.stderr == (
-        f"wrote {out}\nError: No method succeeded; the table says why.\n"
+        f"wrote {out}\nError: All methods failed; the table states why.\n"
     )
     assert table(out.read_text())[0]["note"].startswith("gmm needs features")
     assert not page.exists()
@@ -88,16 +88,16 @@ def test_unknown_methods_are_refused_before_anything_is_read(run):
 
 
 def test_interrupted_it_keeps_what_is_finished(run, points, monkeypatch):
-    from lordclust.cli import compare_run
+    from lordclust.cli import fitting
 
-    fit = compare_run.fit_model
+    fit = fitting.fit_model
 
     def interrupted(model, samples):
         if type(model).__name__ == "NCut":
             raise KeyboardInterrupt
         return fit(model, samples)
 
-    monkeypatch.setattr(compare_run, "fit_model", interrupted)
+    monkeypatch.setattr(fitting, "fit_model", interrupted)
     result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "sc,ncut,kkm")
     assert result.exit_code == 130
     assert [row["method"] for row in table(result.stdout)] == ["sc"]

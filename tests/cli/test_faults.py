@@ -13,7 +13,7 @@ import pytest
 
 from lordclust._core import memory
 from lordclust.cli.exits import Interrupts
-from lordclust.files import whole_file
+from lordclust.files import atomic_file
 from lordclust.files.error import WriteError
 from qa.faults.__main__ import read
 from qa.faults.disk import Disk
@@ -58,8 +58,8 @@ def test_a_full_disk_is_one_sentence(limited, points, tmp_path, arguments, named
     files.pop("run.ckpt", None)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    wishes = ("--tau", 0.3, "--proportions", "equal", "--force")
-    result = limited(3500, "fit", points, "-k", 3, *COLUMNS, *wishes, *arguments)
+    options = ("--tau", 0.3, "--proportions", "equal", "--force")
+    result = limited(3500, "fit", points, "-k", 3, *COLUMNS, *options, *arguments)
     assert result.returncode == 1, result.stderr
     last = result.stderr.strip().splitlines()[-1]
     assert last.startswith("Error: ")
@@ -101,7 +101,7 @@ def test_a_write_error_is_raised_as_such(tmp_path):
 
 
 def _fill(target):
-    with whole_file(target, force=True) as file:
+    with atomic_file(target, force=True) as file:
         file.write(bytes(1000))
 
 
@@ -111,11 +111,11 @@ def test_the_second_ctrl_c_leaves_no_part_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "_exit", lambda code: left.append(list(tmp_path.iterdir())))
     interrupts = Interrupts()
     interrupts.keep()
-    interrupts.heard(signal.SIGINT, None)
-    with suppress(KeyboardInterrupt), whole_file(tmp_path / "run.ckpt") as file:
+    interrupts.handle(signal.SIGINT, None)
+    with suppress(KeyboardInterrupt), atomic_file(tmp_path / "run.ckpt") as file:
         file.write(b"half")
         assert len(list(tmp_path.iterdir())) == 1
-        interrupts.heard(signal.SIGINT, None)
+        interrupts.handle(signal.SIGINT, None)
     assert left == [[]]  # when the process ended
 
 

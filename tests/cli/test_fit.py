@@ -7,7 +7,7 @@ import pytest
 
 from lordclust import BLoRD, LoRD, metrics, tau_path
 from lordclust.cli.exits import plain_errors
-from lordclust.cli.progress import Hearing
+from lordclust.cli.progress import FitProgress
 
 COLUMNS = ("--label-column", "class")
 
@@ -101,7 +101,7 @@ def test_sizes_are_met_to_the_sample(run, points, tmp_path):
         assert np.bincount(labels).tolist() == [20, 15, 10]
 
 
-def test_soft_shares_are_a_wish(run, points):
+def test_soft_shares_are_a_soft_constraint(run, points):
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--tau", 0.5, "--json")
     result = run(*arguments, "--proportions", "0.5,0.3,0.2", "--strength", 0.1)
     said = json.loads(result.stdout)
@@ -182,7 +182,7 @@ def test_quiet_is_silent(run, points, tmp_path):
         (["-k", "3", "--proportions", "0.5,0.5"], 3, "n_clusters=3 numbers"),
         (["-k", "99"], 3, "from 1 to n_samples=45"),
         (["-k", "3", "--columns", "x,z"], 3, "'z'"),
-        (["-k", "3", "--weight-column", "w"], 3, "no column 'w'"),
+        (["-k", "3", "--weight-column", "w"], 3, "no numeric column 'w'"),
         (["-k", "3", "-o", "no/such/folder.csv"], 1, "there is no folder"),
     ],
 )
@@ -225,12 +225,10 @@ def test_the_input_is_never_an_output(run, points):
 
 
 def test_all_files_or_none(run, points, tmp_path, monkeypatch):
-    from lordclust.cli import fit_run
-
     def broken(document):
         raise OSError(28, "No space left on device", "facts.json")
 
-    monkeypatch.setattr(fit_run.summary, "to_json", broken)
+    monkeypatch.setattr("lordclust.cli.summary.to_json", broken)
     before = sorted(p.name for p in tmp_path.iterdir())
     result = run("fit", points, "-k", 3, *COLUMNS, "--method", "sc",
                  "-o", tmp_path / "a.csv", "--json", tmp_path / "b.json")  # fmt: skip
@@ -240,10 +238,8 @@ def test_all_files_or_none(run, points, tmp_path, monkeypatch):
 
 
 def test_strict_writes_nothing_without_convergence(run, points, tmp_path, monkeypatch):
-    from lordclust.cli import fit_run
-
     hurried = LoRD(3, max_iter=1, tol=1e-15)
-    monkeypatch.setattr(fit_run, "make_estimator", lambda *_, **__: hurried)
+    monkeypatch.setattr("lordclust.registry.make_method", lambda *_, **__: hurried)
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--method", "lord")
     result = run(*arguments, "--strict", "-o", tmp_path / "a.csv")
     assert result.exit_code == 4
@@ -285,13 +281,15 @@ def test_interrupted_it_keeps_the_best_so_far(
     run, points, tmp_path, rows, monkeypatch, arguments
 ):
     # The first part is the graph; when the second is heard there is a result.
-    monkeypatch.setattr(Hearing, "part", pressing(Hearing.part, 2))
+    monkeypatch.setattr(FitProgress, "part", pressing(FitProgress.part, 2))
     names = {n: tmp_path / n for n in ("labels.csv", "facts.json", "page.html")}
     out, facts, page = names.values()
     files = ("-o", out, "--json", facts, "--report", page)
     result = run("fit", points, "-k", 3, *COLUMNS, *arguments, *files)
     assert result.exit_code == 130, result.stderr
-    assert result.stderr.endswith("Interrupted; the best result so far is kept.\n")
+    assert result.stderr.endswith(
+        "Interrupted; the best result so far has been kept.\n"
+    )
     assert len(rows(out)) == 45
     assert json.loads(facts.read_text())["interrupted"] is True
     assert "best result so far" in page.read_text()
@@ -300,7 +298,7 @@ def test_interrupted_it_keeps_the_best_so_far(
 def test_interrupted_before_there_is_a_result_it_writes_nothing(
     run, points, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(Hearing, "part", pressing(Hearing.part, 1))
+    monkeypatch.setattr(FitProgress, "part", pressing(FitProgress.part, 1))
     before = sorted(tmp_path.iterdir())
     result = run("fit", points, "-k", 3, *COLUMNS, "-o", tmp_path / "labels.csv")
     assert result.exit_code == 130
@@ -317,11 +315,11 @@ def test_interrupted_while_it_draws_it_keeps_the_whole_result(
 
     monkeypatch.setattr("lordclust.cli.pages.tau_path", path)
     out, page = tmp_path / "labels.csv", tmp_path / "page.html"
-    wishes = ("--methods", "blord,sc") if verb == "compare" else ()
+    options = ("--methods", "blord,sc") if verb == "compare" else ()
     files = ("-o", out, "--report", page)
-    result = run(verb, points, "-k", 3, *COLUMNS, *wishes, *files)
+    result = run(verb, points, "-k", 3, *COLUMNS, *options, *files)
     assert result.exit_code == 130, result.stderr
-    assert "the result was complete, and is kept" in result.stderr
+    assert "the result was complete and has been kept" in result.stderr
     assert len(rows(out)) == (45 if verb == "fit" else 2)
     assert "<html" in page.read_text()
 

@@ -52,7 +52,7 @@ def test_grids():
     "text", ["1,0.5", "0:2:0.1", "0:1:0", "0:1:-1", "0:1:1e-9", "0:1", "nan", "a:b:c"]
 )
 def test_bad_grids(text):
-    with pytest.raises(click.BadParameter, match="no increasing grid"):
+    with pytest.raises(click.BadParameter, match="not an increasing grid"):
         grid(text)
 
 

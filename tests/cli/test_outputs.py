@@ -5,32 +5,37 @@ import threading
 import click
 import pytest
 
+from lordclust.cli import tables
 from lordclust.cli.exits import Failure, Interrupts, interruptible
 from lordclust.cli.outputs import Outputs
-from lordclust.cli.tables import check_formats, write_file
+from lordclust.files import atomic_file
 
 
-def write(outputs, then, interrupts=None):
-    """Write a file, and then something happens before it has its name."""
-    with outputs.together(interrupts or Interrupts()) as names:
-        names["--a"].write_text("ours")
+def write(outputs, then=lambda: None, interrupts=None):
+    """Write every file, and then something happens before they have their names."""
+
+    def writer(file, force):
+        with atomic_file(file, force, text=True) as out:
+            out.write("ours")
         then()
+
+    outputs.write(dict.fromkeys(outputs.files, writer), interrupts or Interrupts())
 
 
 def test_files_appear_together(tmp_path):
+    targets = {"--a": tmp_path / "a.csv", "--b": tmp_path / "b.csv"}
     outputs = Outputs(
-        {"--a": str(tmp_path / "a.csv"), "--b": str(tmp_path / "b.csv"), "--c": None},
+        {option: str(path) for option, path in targets.items()} | {"--c": None},
         (),
         force=False,
     )
-    with outputs.together(Interrupts()) as names:
-        assert {name.suffix for name in names.values()} == {".csv"}
-        for option, name in names.items():
-            name.write_text(option)
-            assert name.parent == tmp_path
-        assert not (tmp_path / "a.csv").exists()
-    assert (tmp_path / "a.csv").read_text() == "--a"
+    write(outputs, lambda: [check_hidden(p) for p in tmp_path.iterdir()])
+    assert {p.read_text() for p in targets.values()} == {"ours"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+
+
+def check_hidden(path):
+    assert path.name.startswith(".lordclust-")
 
 
 def test_an_error_leaves_nothing(tmp_path):
@@ -41,27 +46,24 @@ def test_an_error_leaves_nothing(tmp_path):
 
 
 def test_a_file_that_came_meanwhile_is_kept(tmp_path):
-    outputs = Outputs({"--a": str(tmp_path / "a.csv")}, (), force=False)
+    targets = {"--a": str(tmp_path / "a.csv"), "--b": str(tmp_path / "b.csv")}
+    outputs = Outputs(targets, (), force=False)
     with pytest.raises(Failure, match="--force"):
-        write(outputs, lambda: (tmp_path / "a.csv").write_text("theirs"))
-    assert (tmp_path / "a.csv").read_text() == "theirs"
-    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+        write(outputs, lambda: (tmp_path / "b.csv").write_text("theirs"))
+    assert (tmp_path / "b.csv").read_text() == "theirs"
+    assert [p.name for p in tmp_path.iterdir()] == ["b.csv"]
 
 
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    outputs = Outputs({"--a": str(tmp_path / "link.csv")}, (), force=True)
-    with outputs.together(Interrupts()) as names:
-        names["--a"].write_text("new")
+    write(Outputs({"--a": str(tmp_path / "link.csv")}, (), force=True))
     assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text() == "new"
+    assert (tmp_path / "real.csv").read_text() == "ours"
 
 
 def test_a_device_is_written_to():
-    outputs = Outputs({"--a": os.devnull}, (), force=False)
-    with outputs.together(Interrupts()) as names:
-        names["--a"].write_text("gone")
+    write(Outputs({"--a": os.devnull}, (), force=False))
     assert not os.path.isfile(os.devnull)
 
 
@@ -71,9 +73,12 @@ def test_a_pipe_gets_csv(tmp_path):
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     outputs = Outputs({"--a": str(pipe)}, (), force=False)
-    check_formats(outputs, "--a")
-    with outputs.together(Interrupts()) as names:
-        write_file(names["--a"], {"id": ["a"], "label": [0]})
+    tables.check_formats(outputs, "--a")
+
+    def writer(file, force):
+        tables.write(file, {"id": ["a"], "label": [0]}, force)
+
+    outputs.write({"--a": writer}, Interrupts())
     reader.join(10)
     assert read == ["id,label\na,0\n"]
 
@@ -81,7 +86,7 @@ def test_a_pipe_gets_csv(tmp_path):
 def test_a_full_disk_is_one_sentence():
     outputs = Outputs({"--a": "/dev/full"}, (), force=False)
     with pytest.raises(Failure, match="No space left on device"):
-        write(outputs, lambda: None)
+        write(outputs)
 
 
 def test_two_options_may_not_share_a_file(tmp_path):
@@ -90,7 +95,7 @@ def test_two_options_may_not_share_a_file(tmp_path):
         Outputs({"--a": same, "--b": same}, (), force=True)
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_refused(tmp_path):
     with pytest.raises(Failure, match="folder"):
         Outputs({"--a": str(tmp_path)}, (), force=True)
 
@@ -112,16 +117,16 @@ def test_before_there_is_a_result_ctrl_c_ends_the_work(capsys):
     with pytest.raises(KeyboardInterrupt), interruptible():
         press()
     assert signal.getsignal(signal.SIGINT) is before
-    assert "Ctrl-C again stops at once" in capsys.readouterr().err
+    assert "press Ctrl-C again to stop at once" in capsys.readouterr().err
 
 
-def test_once_there_is_a_result_ctrl_c_asks_to_stop(capsys, ended):
+def test_once_there_is_a_result_ctrl_c_requests_a_stop(capsys, ended):
     before = signal.getsignal(signal.SIGINT)
     with interruptible() as interrupts:
         interrupts.keep("a note")
-        assert not interrupts.asked
+        assert not interrupts.requested
         press()
-        assert interrupts.asked
+        assert interrupts.requested
         assert ended == []
         with pytest.raises(KeyboardInterrupt):
             press()  # the process would be gone
@@ -134,10 +139,10 @@ def test_ctrl_c_while_files_are_written_waits_for_them(tmp_path, capsys, ended):
     outputs = Outputs({"--a": str(tmp_path / "a.csv")}, (), force=False)
     with interruptible() as interrupts:
         write(outputs, press, interrupts)
-    assert interrupts.asked
+    assert interrupts.requested
     assert ended == []
     assert (tmp_path / "a.csv").read_text() == "ours"
-    assert "Ctrl-C again stops and writes nothing" in capsys.readouterr().err
+    assert "press Ctrl-C again to stop and write nothing" in capsys.readouterr().err
 
 
 def test_ctrl_c_twice_while_files_are_written_leaves_nothing(tmp_path, ended):
@@ -150,7 +155,7 @@ def test_ctrl_c_twice_while_files_are_written_leaves_nothing(tmp_path, ended):
 
 def test_a_long_name_has_room_for_a_temporary_one(tmp_path):
     path = tmp_path / ("é" * 125 + ".csv")  # 254 bytes, of 255 that a name may have
-    write(Outputs({"--a": str(path)}, (), force=False), lambda: None)
+    write(Outputs({"--a": str(path)}, (), force=False))
     assert path.read_text() == "ours"
 
 
@@ -158,6 +163,6 @@ def test_what_is_left_out_is_not_waited_for(tmp_path):
     targets = {"--a": str(tmp_path / "a.csv"), "--b": str(tmp_path / "b.html")}
     outputs = Outputs(targets, (), force=False)
     outputs.leave_out("--b")
-    write(outputs, lambda: None)
+    write(outputs)
     assert "--b" not in outputs
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]

@@ -16,9 +16,9 @@ def table(text):
 def model(run, points, tmp_path):
     """A model of scaled features, saved by the command."""
     path = tmp_path / "m.lord"
-    wishes = ("-k", 3, "--tau", 0.4, "--proportions", "equal", "--scale", "zscore")
+    options = ("-k", 3, "--tau", 0.4, "--proportions", "equal", "--scale", "zscore")
     files = ("-o", tmp_path / "old.csv", "--model", path)
-    result = run("fit", points, *COLUMNS, *wishes, *files)
+    result = run("fit", points, *COLUMNS, *options, *files)
     assert result.exit_code == 0, result.stderr
     return path
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from lordclust.cli.progress import Display, Hearing
+from lordclust.cli.progress import Display, FitProgress
 from lordclust.solver import checkpoint as module
 
 COLUMNS = ("--label-column", "class")
@@ -50,15 +50,15 @@ def without_seconds(path):
     return re.sub(rb'"seconds": [0-9.]+', b"", path.read_bytes())
 
 
-@pytest.mark.parametrize("wishes", [FIT, UNEVEN, ("--method", "lord")])
+@pytest.mark.parametrize("options", [FIT, UNEVEN, ("--method", "lord")])
 def test_a_fit_goes_on_and_writes_the_same_files(
-    run, killed, points, tmp_path, monkeypatch, wishes
+    run, killed, points, tmp_path, monkeypatch, options
 ):
     def command(folder, *more):
         (tmp_path / folder).mkdir(exist_ok=True)
         monkeypatch.chdir(tmp_path / folder)
         names = ("-o", "l.csv", "--proba", "p.csv", "--model", "m.lord", "--json", "j")
-        return ("fit", points, "-k", 3, *COLUMNS, *wishes, *names, "--jobs", 1, *more)
+        return ("fit", points, "-k", 3, *COLUMNS, *options, *names, "--jobs", 1, *more)
 
     assert run(*command("whole")).exit_code == 0
     whole = {p.name: without_seconds(p) for p in (tmp_path / "whole").iterdir()}
@@ -67,7 +67,7 @@ def test_a_fit_goes_on_and_writes_the_same_files(
     assert [p.name for p in (tmp_path / "killed").iterdir()] == ["run.ckpt"]
     result = run(*again)
     assert result.exit_code == 0, result.stderr
-    unit = "step" if "lord" in wishes else "tau"
+    unit = "step" if "lord" in options else "tau"
     assert re.search(
         rf"^resumed at {unit} 0\.\d\d, from run.ckpt$", result.stderr, re.M
     )
@@ -132,17 +132,17 @@ def test_after_ctrl_c_the_same_command_goes_on(
     run, points, tmp_path, monkeypatch, verb
 ):
     out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
-    wishes = FIT if verb == "fit" else ()
-    arguments = (verb, points, "-k", 3, *COLUMNS, *wishes, "-o", out)
+    options = FIT if verb == "fit" else ()
+    arguments = (verb, points, "-k", 3, *COLUMNS, *options, "-o", out)
     run(*arguments)
     whole = out.read_bytes()
     out.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(Hearing, "part", pressing(Hearing.part, 4))
+        patch.setattr(FitProgress, "part", pressing(FitProgress.part, 4))
         patch.setattr(Display, "at", pressing(Display.at, 6))
         result = run(*arguments, "--checkpoint", file)
     assert result.exit_code == 130
-    assert result.stderr.endswith(f" The same command goes on from {file}.\n")
+    assert result.stderr.endswith(f" Run the same command to resume from {file}.\n")
     assert out.exists()  # what there was; it is the run's own, and needs no --force
     result = run(*arguments, "--checkpoint", file)
     assert result.exit_code == 0, result.stderr
@@ -180,10 +180,9 @@ def test_a_finished_checkpoint_gives_the_result_again(run, points, tmp_path):
 
 def test_strict_keeps_the_checkpoint(run, points, tmp_path, monkeypatch):
     from lordclust import LoRD
-    from lordclust.cli import fit_run
 
     hurried = LoRD(3, max_iter=1, tol=1e-15)
-    monkeypatch.setattr(fit_run, "make_estimator", lambda *_, **__: hurried)
+    monkeypatch.setattr("lordclust.registry.make_method", lambda *_, **__: hurried)
     file, out = tmp_path / "run.ckpt", tmp_path / "labels.csv"
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--method", "lord", "-o", out)
     result = run(*arguments, "--strict", "--checkpoint", file)
@@ -198,13 +197,17 @@ def test_strict_keeps_the_checkpoint(run, points, tmp_path, monkeypatch):
     [
         (["--checkpoint", "c"], 2, "--tau auto and --proportions auto"),
         (["--checkpoint", "c", "--tau", "1"], 2, "but --proportions auto"),
-        (["--checkpoint", "c", "--method", "sc"], 2, "sc follows no path"),
+        (["--checkpoint", "c", "--method", "sc"], 2, "sc has no path"),
         (["--checkpoint", "-", "--method", "lord"], 2, "needs a file, not stdout"),
         (["--checkpoint", "points.csv", "--method", "lord"], 2, "is also the input"),
         (["--checkpoint", "l.csv", "-o", "l.csv", "--method", "lord"], 2, "also"),
         (["--checkpoint", "no/c", "--method", "lord"], 1, "there is no folder"),
         (["--checkpoint", ".", "--method", "lord"], 1, "this is a folder"),
-        (["--checkpoint", "bad", "--method", "lord"], 3, "no checkpoint, or it is cut"),
+        (
+            ["--checkpoint", "bad", "--method", "lord"],
+            3,
+            "not a checkpoint, or it",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(run, points, monkeypatch, arguments, code, words):

@@ -105,7 +105,7 @@ def test_ctrl_c_on_a_path_keeps_what_is_solved(many, tmp_path, rows):
     code, out, text = terminal.end()
     assert code == 130, text
     assert out == ""
-    assert "Ctrl-C again stops at once" in text
+    assert "press Ctrl-C again to stop at once" in text
     assert "Interrupted at tau 0." in text
     taus = [row["tau"] for row in rows(tmp_path / "path.csv")]
     assert 1 <= len(taus) < 1900
@@ -122,8 +122,8 @@ def test_ctrl_c_on_a_fit_keeps_the_best_result_so_far(tmp_path, rows):
     code, out, text = terminal.end()
     assert code == 130, text
     assert out == ""
-    assert "Stopping with what there is" in text
-    assert "Interrupted; the best result so far is kept." in text
+    assert "Stopping with the result so far" in text
+    assert "Interrupted; the best result so far has been kept." in text
     assert len(rows(tmp_path / "labels.csv")) == 3000
     assert json.loads((tmp_path / "facts.json").read_text())["interrupted"] is True
     assert len(list(tmp_path.iterdir())) == 3

@@ -77,7 +77,7 @@ def forged(path, document, members):
         ('{"arrays": {}}', {"x.npy": b""}, "not those it lists"),
         ('{"arrays": {"x": 1}}', {}, "not those it lists"),
         ('{"arrays": {"../x": 1}}', {"../x.npy": b""}, "is called '../x'"),
-        ('{"arrays": {"x": 1}}', {"x.npy": b""}, "does not begin like an array"),
+        ('{"arrays": {"x": 1}}', {"x.npy": b""}, "does not begin like a numpy array"),
     ],
 )
 def test_forged(tmp_path, document, members, hint):
@@ -89,7 +89,7 @@ def test_other_packings(tmp_path, packing):
     path = tmp_path / "a.lord"
     with zipfile.ZipFile(path, "w", packing) as archive:
         archive.writestr("document.json", '{"arrays": {}}')
-    with pytest.raises(InputError, match="packed in a way that numpy does not use"):
+    with pytest.raises(InputError, match="compressed in a way that numpy does not use"):
         read_archive(path)
 
 
@@ -110,8 +110,8 @@ def test_what_is_no_archive(tmp_path):
     with pytest.raises(InputError) as caught:
         read_archive(path)
     assert str(caught.value) == (
-        f"{path}: it is no model file, or it is cut or damaged (File is not a zip "
-        "file). Save the model again."
+        f"{path}: it is not a model file, or it is cut or damaged (File is not a "
+        "zip file). Save the model again."
     )
     with pytest.raises(InputError, match="No such file"):
         read_archive(tmp_path / "none.lord")

@@ -17,9 +17,9 @@ from lordclust.files.arrays import npy_bytes, read_npy
 X = np.arange(6.0).reshape(3, 2)
 
 
-def refused(path, **wishes):
+def refused(path, **options):
     with pytest.raises(InputError) as caught:
-        read(path, **wishes)
+        read(path, **options)
     return str(caught.value).removeprefix(f"{path}: ")
 
 

@@ -33,16 +33,18 @@ def test_ids_with_spaces(tmp_path):
         ("# nothing\n", "there are no edges. Give lines 'a b weight'."),
         (
             "a b 1\nc\n",
-            "line 2 has 1 words, but an edge has 2 or 3: 'a b' or 'a b weight'. Part "
-            "ids that hold spaces by tabs.",
+            "line 2 has 1 words, but an edge has 2 or 3: 'a b' or 'a b weight'. Use "
+            "tabs if ids contain spaces.",
         ),
         (
             "a b x\n",
-            "line 1 has the weight 'x', but a weight is a finite number. Correct it.",
+            "line 1 has the weight 'x', but a weight must be a finite "
+            "number. Correct it.",
         ),
         (
             "a b nan\n",
-            "line 1 has the weight 'nan', but a weight is a finite number. Correct it.",
+            "line 1 has the weight 'nan', but a weight must be a finite "
+            "number. Correct it.",
         ),
         (
             "a b 1\nb a 2\nc a\na b 5\n",
@@ -83,8 +85,8 @@ def test_a_slow_reading_agrees(tmp_path_factory, edges):
 
 
 def test_edges_have_no_labels(tmp_path):
-    """They were asked for in vain, and nobody said so. Found by fuzzing."""
+    """They were requested and silently left out. Found by fuzzing."""
     path = tmp_path / "graph.edges"
     path.write_text("a b\nb c\n")
-    with pytest.raises(InputError, match="no column of labels, but 'kind' is asked"):
+    with pytest.raises(InputError, match="no column of labels, but label_column is"):
         read(path, label_column="kind")

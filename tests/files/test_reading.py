@@ -7,16 +7,16 @@ import pytest
 from lordclust.files import InputError, Table, read
 
 
-def refused(path, **wishes):
+def refused(path, **options):
     with pytest.raises(InputError) as caught:
-        read(path, **wishes)
+        read(path, **options)
     return str(caught.value).removeprefix(f"{path}: ")
 
 
 def test_names_that_say_nothing(tmp_path):
     assert refused(tmp_path / "x.doc") == (
-        "the suffix 'doc' says no format. Name it: one of csv, tsv, parquet, npy, npz, "
-        "mtx, mat, h5ad, edges."
+        "the suffix 'doc' is not a known format. Name the format: one of csv, tsv, "
+        "parquet, npy, npz, mtx, mat, h5ad, edges."
     )
     with pytest.raises(ValueError, match=r"Unknown format 'cvs'\. Did you mean 'csv'"):
         read(tmp_path / "x.doc", format="cvs")

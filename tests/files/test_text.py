@@ -13,15 +13,15 @@ from lordclust.files import InputError, read, write_table
 from lordclust.files.text import sniffed
 
 
-def table(tmp_path, text, name="t.csv", **wishes):
+def table(tmp_path, text, name="t.csv", **options):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read(path, **wishes)
+    return read(path, **options)
 
 
-def sentence(tmp_path, text, name="t.csv", **wishes):
+def sentence(tmp_path, text, name="t.csv", **options):
     with pytest.raises(InputError) as caught:
-        table(tmp_path, text, name, **wishes)
+        table(tmp_path, text, name, **options)
     assert caught.value.path == str(tmp_path / name)
     assert isinstance(caught.value, ValueError)
     return str(caught.value).removeprefix(f"{tmp_path}/")
@@ -141,12 +141,12 @@ def test_rows_of_many_chunks_keep_their_order(tmp_path):
 
 
 GOLDEN = [
-    ("", "the file is empty. Give it one line a sample."),
-    ("a,b\n", "there is a header but no sample. Give one line a sample."),
+    ("", "the file is empty. Give one line per sample."),
+    ("a,b\n", "there is a header but no sample. Give one line per sample."),
     (
         "x,city\n1,Bern\n2,Ulm\n",
         "column 'city' holds text, 'Bern' in line 2, but features are numbers. Leave "
-        "it out with columns (--columns), or say that it is label_column "
+        "it out with columns (--columns), or declare it as label_column "
         "(--label-column) or id_column (--id-column).",
     ),
     (
@@ -161,13 +161,13 @@ GOLDEN = [
     ),
     (
         "x,y\n1,2\n3\n4,5\n",
-        "line 3 has 1 cells, the lines above have 2. Give every sample a cell for "
-        "each column.",
+        "line 3 has 1 cells, the lines above have 2. Give every sample one cell per "
+        "column.",
     ),
     (
         "x,y\n1,2\n\n4,5\n",
-        "line 3 has no cells, the lines above have 2. Give every sample a cell for "
-        "each column.",
+        "line 3 has no cells, the lines above have 2. Give every sample one cell per "
+        "column.",
     ),
     (
         'x,y\n1,2\n3,"4\n5,6\n',
@@ -181,19 +181,19 @@ GOLDEN = [
     ),
     (
         "x\ty\n1,5\t2\n",
-        "column 'x' holds '1,5' in line 2: a decimal comma is understood only where "
-        "semicolons part the cells. Write 1.5 for 1,5.",
+        "column 'x' holds '1,5' in line 2: decimal commas are only allowed where "
+        "semicolons separate the cells. Write 1.5 for 1,5.",
     ),
     (
         "x,y\n1,1_000\n",
         "column 'y' holds text, '1_000' in line 2, but features are numbers. Leave it "
-        "out with columns (--columns), or say that it is label_column (--label-column) "
+        "out with columns (--columns), or declare it as label_column (--label-column) "
         "or id_column (--id-column).",
     ),
     (
         "n,x\na,1\nb,2\na,3\n",
-        "the first column looks like ids, but 'a' is in samples 0 and 2 (from 0). Say "
-        "what it is with id_column (--id-column) or label_column (--label-column), or "
+        "the first column looks like ids, but 'a' is in samples 0 and 2 (from 0). "
+        "Declare it with id_column (--id-column) or label_column (--label-column), or "
         "leave it out with columns (--columns).",
     ),
     (
@@ -217,12 +217,12 @@ def test_sentences(tmp_path, text, expected):
 def test_sentences_about_columns(tmp_path):
     text = "x,y,y\n1,2,3\n"
     assert sentence(tmp_path, text, columns="z") == (
-        "t.csv: columns asks for 'z', but the file has columns x, y, y and 3 columns. "
-        "Give a name from the header, or a place from 0 to 2."
+        "t.csv: columns is 'z', but the file has columns x, y, y and 3 columns. "
+        "Give a name from the header, or a position from 0 to 2."
     )
     assert sentence(tmp_path, text, label_column="y") == (
-        "t.csv: label_column asks for 'y', but 2 columns have that name. Rename them, "
-        "or give places from 0."
+        "t.csv: label_column is 'y', but 2 columns have that name. Rename them, "
+        "or give positions from 0."
     )
     assert "has no header and 2 columns" in sentence(
         tmp_path, "1,2\n3,4\n", columns="a"
@@ -262,7 +262,7 @@ def test_an_endless_line_is_refused(tmp_path, monkeypatch):
         (["1"], ","),
     ],
 )
-def test_what_parts_cells(lines, delimiter):
+def test_delimiters(lines, delimiter):
     assert sniffed(lines) == delimiter
 
 

@@ -1,13 +1,22 @@
-"""Tables out, and files that appear whole or not at all."""
+"""Tables out, and files that appear complete or not at all."""
 
 import os
 import stat
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from lordclust.files import InputError, read, whole_file, write_table
+from lordclust.files import (
+    InputError,
+    all_or_none,
+    atomic_file,
+    read,
+    write_archive,
+    write_table,
+)
 from lordclust.files.atomic import check_target
+from lordclust.files.error import WriteError
 
 COLUMNS = {"x": np.array([1.5, -0.0]), "label": np.array([1, 0])}
 
@@ -44,12 +53,12 @@ def test_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("name", "columns", "hint"),
     [
-        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' says no format that can be written"),
-        ("t.csv", {"x": [1], "y": [1, 2]}, "a table needs columns of one length"),
-        ("t.csv", {"x": [[1]]}, "a table needs columns of one length"),
-        ("t.csv", {}, "a table needs columns of one length"),
+        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' is not a format that can be written"),
+        ("t.csv", {"x": [1], "y": [1, 2]}, "must have equal lengths"),
+        ("t.csv", {"x": [[1]]}, "must have equal lengths"),
+        ("t.csv", {}, "must have equal lengths"),
         ("t.csv", {"x": ["\ud800"]}, "cannot be written as UTF-8. Rename it."),
-        ("no/t.csv", {"x": [1]}, "Make it first."),
+        ("no/t.csv", {"x": [1]}, "Create it first."),
     ],
 )
 def test_sentences(tmp_path, name, columns, hint):
@@ -81,7 +90,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error, before):
         path.write_text(before)
 
     def write():
-        with whole_file(path, force=True, text=True) as file:
+        with atomic_file(path, force=True, text=True) as file:
             file.write("half")
             raise error
 
@@ -92,7 +101,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error, before):
 
 def test_nothing_shows_before_the_end(tmp_path):
     path = tmp_path / "t.bin"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"some")
         file.flush()
         assert not path.exists()
@@ -104,7 +113,7 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
     path = tmp_path / "t.txt"
 
     def write():
-        with whole_file(path, text=True) as file:
+        with atomic_file(path, text=True) as file:
             path.write_text("theirs")
             file.write("mine")
 
@@ -116,7 +125,7 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
 
 def test_files_have_the_usual_rights(tmp_path):
     (tmp_path / "plain").write_text("")
-    with whole_file(tmp_path / "ours"):
+    with atomic_file(tmp_path / "ours"):
         pass
     modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     assert len(modes) == 1
@@ -126,14 +135,14 @@ def test_a_link_stays_one(tmp_path):
     (tmp_path / "real").write_text("old")
     link = tmp_path / "link"
     link.symlink_to("real")
-    with whole_file(link, force=True, text=True) as file:
+    with atomic_file(link, force=True, text=True) as file:
         file.write("new")
     assert link.is_symlink()
     assert (tmp_path / "real").read_text() == "new"
 
 
 def test_devices_are_written_to():
-    with whole_file(os.devnull, text=True) as file:
+    with atomic_file(os.devnull, text=True) as file:
         file.write("gone")
     assert os.path.exists(os.devnull)
 
@@ -141,3 +150,47 @@ def test_devices_are_written_to():
 def test_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="this is a folder"):
         check_target(tmp_path)
+
+
+def test_several_files_appear_together(tmp_path):
+    with all_or_none():
+        write_table(tmp_path / "a.csv", COLUMNS)
+        write_archive(tmp_path / "b.lord", {"k": 2}, {"x": np.arange(3)})
+        hidden = [p.name for p in tmp_path.iterdir()]
+    assert all(name.startswith(".lordclust-") for name in hidden)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "b.lord"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_if_one_fails_none_appears(tmp_path, error):
+    (tmp_path / "a.csv").write_text("mine")
+
+    def write():
+        with all_or_none():
+            write_table(tmp_path / "a.csv", COLUMNS, force=True)
+            with atomic_file(tmp_path / "b.txt", text=True) as file:
+                file.write("half")
+                raise error
+
+    with pytest.raises(error):
+        write()
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_an_incomplete_file_never_appears(tmp_path):
+    """Not even if the caller ignores its error and writes the others."""
+    with all_or_none():
+        with suppress(ZeroDivisionError), atomic_file(tmp_path / "a.txt") as file:
+            file.write(b"half")
+            _ = 1 / 0
+        write_table(tmp_path / "b.csv", COLUMNS)
+    assert [p.name for p in tmp_path.iterdir()] == ["b.csv"]
+
+
+def test_a_full_device_is_named(tmp_path):
+    def write():
+        with atomic_file("/dev/full", text=True) as file:
+            file.write("x")
+
+    with pytest.raises(WriteError, match=r"/dev/full: it could not .*No space left"):
+        write()

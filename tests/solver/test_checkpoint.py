@@ -251,7 +251,7 @@ def test_another_graph_and_another_version_are_refused(blocks, half, monkeypatch
 def test_no_checkpoint_at_all(blocks, tmp_path):
     file = tmp_path / "note.txt"
     file.write_text("Dear diary")
-    with pytest.raises(InputError, match=r"is no checkpoint.*delete this one"):
+    with pytest.raises(InputError, match=r"is not a checkpoint.*delete this one"):
         tau_path(blocks, 3, checkpoint=file)
     BLoRD(2).fit(np.arange(8.0)[:, None]).save(tmp_path / "model.lord")
     with pytest.raises(InputError, match="not a checkpoint of version 1"):

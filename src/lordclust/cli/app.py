@@ -1,48 +1,62 @@
-"""The ``lordclust`` command: joins the verbs, one a file.
+"""The ``lordclust`` command: a table of subcommands, each loaded on first use.
 
 Nothing heavy is imported here, so ``--help`` and ``--version`` answer at once.
 """
 
 import warnings
-from typing import Any
+from importlib import import_module
 
 import click
 
 from lordclust._version import __version__
-from lordclust.cli.compare import compare
-from lordclust.cli.demo import demo
 from lordclust.cli.exits import plain_errors
-from lordclust.cli.fit import fit
-from lordclust.cli.list import list_
-from lordclust.cli.path import path
-from lordclust.cli.predict import predict
-from lordclust.cli.report import report
+
+#: The commands, each in the module of its name, with a line of help.
+COMMANDS = {
+    "fit": "Cluster the samples in a file.",
+    "predict": "Assign new samples to the clusters of a saved model.",
+    "path": "Follow B-LoRD from soft (tau = 0) to hard (tau = 1).",
+    "compare": "Run several methods on one file and compare them.",
+    "report": "Show a saved model as an interactive HTML page.",
+    "list": "List the methods or the data sets.",
+    "demo": "Cluster the 1797 digits shipped with scikit-learn.",
+}
 
 
-class Verbs(click.Group):
-    """Commands in the order they are added, whose errors are one sentence."""
+class Commands(click.Group):
+    """The table of commands; their errors become one sentence."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
         with plain_errors(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names as they were added."""
-        return list(self.commands)
+        """Return the names of the commands, in the order of the table."""
+        return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Import the command that was given."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            module = import_module(f"lordclust.cli.{name}")
+            command = getattr(module, "list_" if name == "list" else name)
+        return name, command, rest
 
 
-def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
     """Print a warning as one sentence."""
     click.echo(f"Warning: {message}", err=True)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lordclust")
 def main() -> None:
-    """Graph-based clustering with probabilities and the shares you ask for."""
+    """Graph-based clustering with probabilities and prescribed cluster shares."""
 
 
-for verb in (fit, predict, path, compare, report, list_, demo):
-    main.add_command(verb)
+for name, text in COMMANDS.items():
+    main.add_command(click.Command(name, help=text))

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
-from lordclust.cli.options import (
-    Reading,
-    Wishes,
-    force_option,
-    quiet_option,
-    reading_options,
-    scale_option,
-    wishes_options,
+from lordclust.cli.exits import (
+    COMPLETE,
+    INTERRUPTED,
+    Failure,
+    debugging,
+    interruptible,
 )
-from lordclust.cli.outputs import Outputs
+from lordclust.cli.options import (
+    FitRequest,
+    InputOptions,
+    force_option,
+    input_options,
+    quiet_option,
+    report_option,
+    request_options,
+    scale_option,
+)
+from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
-#: Quick ones of different kinds.
+if TYPE_CHECKING:
+    from lordclust._core.typing import Graph
+    from lordclust.cli.fitting import Estimator, Fitted
+    from lordclust.cli.samples import Samples
+    from lordclust.cli.tables import Row
+    from lordclust.result import TauPath
+
+#: Quick methods of different kinds.
 USUAL = "blord,lord,sc,ncut,kkm,gmm"
+#: Number of cluster sizes that a column at a terminal shows.
+FEW_SIZES = 3
 
 
 @click.command()
 @click.argument("input_", metavar="INPUT")
-@wishes_options("proportions", "strength", "cluster_sizes", "rounding", "tau")
-@reading_options("weight_column", "known_labels")
+@request_options("proportions", "strength", "cluster_sizes", "rounding", "tau")
+@input_options("weight_column", "known_labels")
 @scale_option
 @click.option(
     "--methods",
@@ -33,15 +52,15 @@ USUAL = "blord,lord,sc,ncut,kkm,gmm"
     show_default=True,
     help="Names from `lordclust list methods`.",
 )
-@click.option("-o", "--output", metavar="FILE", help="The table; by default to stdout.")
-@click.option("--json", "json_", is_flag=True, help="On stdout as JSON.")
-@click.option("--report", metavar="FILE", help="A page to look at, in one HTML file.")
+@click.option("-o", "--output", metavar="FILE", help="The table; stdout by default.")
+@click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
+@report_option
 @force_option
 @quiet_option
 def compare(
     input_: str,
-    wishes: Wishes,
-    reading: Reading,
+    request: FitRequest,
+    reading: InputOptions,
     scale: str,
     methods: str,
     output: str | None,
@@ -50,12 +69,12 @@ def compare(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Run several methods on INPUT and put them side by side.
+    """Run several methods on INPUT and compare them side by side.
 
-    A line for each method: seconds, its own objective, the sizes of its clusters,
-    silhouette (of the features) and modularity (of the graph of neighbours), and
-    with --label-column ACC and NMI. A method that fails says why; the others go on.
-    blord chooses tau and the shares itself, as in `lordclust fit`.
+    One line per method: seconds, its own objective, the sizes of its clusters,
+    silhouette (of the features) and modularity (of the neighbour graph), and ACC
+    and NMI with --label-column. If a method fails, its line states why; the others
+    continue. blord chooses tau and the shares itself, as in `lordclust fit`.
 
     Ctrl-C leaves out the methods that have not finished.
 
@@ -65,24 +84,147 @@ def compare(
     """
     targets = {"--output": output, "--report": report}
     outputs = Outputs(targets, (input_,), force=force)
-    from lordclust.cli.compare_run import Comparison, check_methods
+    from lordclust.cli import pages
+    from lordclust.cli.fitting import check_method
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_formats
+    from lordclust.registry import METHODS
 
-    names = check_methods(methods)
+    parts = list(METHODS) if methods == "all" else methods.split(",")
+    names = [check_method(name) for name in dict.fromkeys(p.strip() for p in parts)]
     check_formats(outputs, "--output")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        samples, _ = read_input(input_, wishes, reading, scale, display)
-        table = Comparison(names, wishes, samples)
+        samples, _ = read_input(input_, request, reading, scale, display)
+        table = Comparison(names, request, samples)
         table.run(display)
-        table.write(outputs, display, interrupts)
-    outputs.say(quiet=quiet)
+        if not table.models:
+            outputs.leave_out("--report")  # there is nothing to draw
+        path = None
+        if "--report" in outputs:
+            path = pages.path_around(table.models[0], samples, display, interrupts)
+            display.stage("Drawing the report")
+        writers = table.writers(path)
+        outputs.write(writers, interrupts)
+    outputs.finish(writers, quiet=quiet)
     if json_ or output is None:
         table.print(as_json=json_)
     if table.interrupted:
-        done = ", ".join(row["method"] for row in table.rows)
+        done = ", ".join(str(row["method"]) for row in table.rows)
         raise Failure(f"Interrupted. Finished and kept: {done}.", INTERRUPTED)
-    if interrupts.asked:
+    if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
     if not table.models:
-        raise Failure("No method succeeded; the table says why.")
+        raise Failure("All methods failed; the table states why.")
+
+
+class Comparison:
+    """Methods on the same samples, one row each."""
+
+    def __init__(self, names: list[str], request: FitRequest, samples: Samples) -> None:
+        self.names, self.request, self.samples = names, request, samples
+        self.rows: list[Row] = []
+        self.models: list[Estimator] = []
+        self.interrupted = False
+
+    def run(self, display: Display) -> None:
+        """Run the methods, one after the other, until the end or Ctrl-C."""
+        from lordclust.cli.fitting import affinity
+        from lordclust.graph import make_affinity
+
+        display.stage("", total=len(self.names) + 1)
+        try:
+            display.at(0, "neighbours")
+            kind = affinity(self.request, self.samples.precomputed) or "knn"
+            S = make_affinity(kind, self.samples.X)
+            for i, name in enumerate(self.names, 1):
+                display.at(i, name)
+                self.rows.append(self._row(name, S))
+        except KeyboardInterrupt:
+            if not self.rows:
+                raise
+            self.interrupted = True
+
+    def _row(self, name: str, S: Graph) -> Row:
+        """Run a method; the row of one that fails has the error message."""
+        import numpy as np
+
+        from lordclust.cli import summary
+
+        scores = () if self.samples.labels is None else ("acc", "nmi")
+        names = ("seconds", "objective", "sizes", "silhouette", "modularity", *scores)
+        row: Row = {"method": name, **dict.fromkeys((*names, "note"))}
+        try:
+            fitted = self._fitted(name)
+        except Exception as error:  # of one method; the others continue
+            if debugging():
+                raise
+            return row | {"note": str(error) or type(error).__name__}
+        self.models.append(fitted.model)
+        labels = fitted.model.labels_
+        sizes = np.sort(np.bincount(labels, minlength=self.request.n_clusters))[::-1]
+        return row | {
+            "seconds": round(fitted.seconds, 4),
+            "objective": float(getattr(fitted.model, "objective_", np.nan)),
+            "sizes": " ".join(map(str, sizes)),
+            "silhouette": summary.silhouette(self.samples, labels),
+            "modularity": summary.modularity(S, labels),
+            **summary.scores(self.samples, labels),
+            "note": " ".join(fitted.warnings),
+        }
+
+    def _fitted(self, name: str) -> Fitted:
+        """Fit a method as ``lordclust fit`` does."""
+        from lordclust.cli.fitting import fit_model, parameters
+        from lordclust.registry import METHODS, make_method
+
+        precomputed = self.samples.precomputed
+        if precomputed and METHODS[name].takes == "features":
+            raise ValueError(f"{name} needs features, but INPUT holds similarities.")
+        given = parameters(name, self.request, precomputed=precomputed, lenient=True)
+        return fit_model(make_method(name, **given), self.samples)
+
+    def writers(self, path: TauPath | None) -> dict[str, Writer]:
+        """Return how each output is written."""
+        from lordclust._core.versions import library_versions
+        from lordclust.cli import pages, tables
+
+        def write_table(file: str, force: bool) -> None:
+            tables.write(file, tables.as_columns(self.rows), force)
+
+        def write_report(file: str, force: bool) -> None:
+            pages.write_page(
+                file,
+                force,
+                self.models[0],
+                path,
+                self.samples,
+                facts={"input": self.samples.source, **library_versions()},
+                comparison=self.rows,
+            )
+
+        return {"--output": write_table, "--report": write_report}
+
+    def print(self, *, as_json: bool) -> None:
+        """Print the table; at a terminal without the sizes of most clusters."""
+        from lordclust._core.versions import library_versions
+        from lordclust.cli import summary, tables
+
+        if as_json:
+            document = {
+                "input": self.samples.source,
+                "n_clusters": self.request.n_clusters,
+                "methods": summary.plain(self.rows),
+                "versions": library_versions(),
+            }
+            click.echo(summary.to_json(document), nl=False)
+            return
+        rows = self.rows
+        if sys.stdout.isatty():
+            rows = [row | {"sizes": _shortened(row["sizes"])} for row in rows]
+        tables.print_rows(rows)
+
+
+def _shortened(sizes: str | float | None) -> str:
+    """Return sizes for a narrow column: the largest and the smallest of many."""
+    parts = str(sizes or "").split()
+    return " ".join(parts) if len(parts) <= FEW_SIZES else f"{parts[0]} .. {parts[-1]}"

@@ -1,10 +1,10 @@
-"""Where the ``lordclust`` command begins, before anything is loaded."""
+"""Start of the ``lordclust`` command, before anything else is loaded."""
 
 import os
 import signal
 from types import FrameType
 
-#: As in ``lordclust.cli.exits``, which is not loaded yet.
+#: Exit code after Ctrl-C.
 INTERRUPTED = 130
 
 
@@ -18,6 +18,6 @@ def run() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End at once: nothing has begun."""
+    """Exit at once: no work has begun."""
     os.write(2, b"\nInterrupted. Nothing was written.\n")
     os._exit(INTERRUPTED)

@@ -1,8 +1,10 @@
-"""How a command ends: one sentence on stderr, and an exit code that scripts can ask.
+"""How a command ends: one sentence on stderr, and an exit code for scripts.
 
 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged under ``--strict``,
 130 interrupted. ``LORDCLUST_DEBUG=1`` shows the traceback instead of the sentence.
 """
+
+from __future__ import annotations
 
 import os
 import signal
@@ -11,26 +13,34 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lordclust._core.memory import NoRoomError
-from lordclust.files.atomic import remove_parts
+from lordclust.cli import entry
+from lordclust.files.atomic import remove_hidden_files
 from lordclust.files.error import WriteError, printable
 
-FAILED, USAGE, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 4, 130
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
-#: Progress hides the cursor of a terminal; whoever leaves in a hurry brings it back.
+FAILED, USAGE, BAD_INPUT, NOT_CONVERGED = 1, 2, 3, 4
+INTERRUPTED = entry.INTERRUPTED
+
+#: Progress hides the cursor of a terminal; an immediate exit must show it again.
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 NOTHING_WRITTEN = "Interrupted. Nothing was written."
-COMPLETE = "Interrupted; the result was complete, and is kept."
-#: What the first Ctrl-C says: before there is a result, when there is one, and when
+COMPLETE = "Interrupted; the result was complete and has been kept."
+#: Messages on the first Ctrl-C: before there is a result, once there is one, and while
 #: files are being written.
-ENDING = "Stopping; Ctrl-C again stops at once."
-STOPPING = "Stopping with what there is; Ctrl-C again stops at once and writes nothing."
-WRITING = "Writing what there is; Ctrl-C again stops and writes nothing."
+ENDING = "Stopping; press Ctrl-C again to stop at once."
+STOPPING = (
+    "Stopping with the result so far; press Ctrl-C again to stop at once and write "
+    "nothing."
+)
+WRITING = "Writing the result so far; press Ctrl-C again to stop and write nothing."
 
 
 class Failure(click.ClickException):
@@ -38,28 +48,28 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int = FAILED) -> None:
         super().__init__("\n".join(map(printable, message.splitlines())))
-        self.exit_code = exit_code  # type: ignore[misc]  # click says: of the class
+        self.exit_code = exit_code  # type: ignore[misc]  # click's is of the class
 
 
 def debugging() -> bool:
-    """Tell whether tracebacks are wanted."""
+    """Return whether the user wants tracebacks."""
     return os.environ.get("LORDCLUST_DEBUG") == "1"
 
 
-def goes_on(checkpoint: str | None) -> str:
-    """Return what to add where an interrupted command left a checkpoint."""
+def how_to_resume(checkpoint: str | None) -> str:
+    """Return a sentence to add where an interrupted command left a checkpoint."""
     if checkpoint is None or not os.path.exists(checkpoint):
         return ""
-    return f" The same command goes on from {checkpoint}."
+    return f" Run the same command to resume from {checkpoint}."
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn what the library raises into a sentence and an exit code."""
+    """Turn exceptions of the library into a sentence and an exit code."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-        raise  # click knows what to do, also when nobody reads on
+        raise  # click handles these, including a closed pipe
     except (Exception, KeyboardInterrupt) as error:
         if debugging():
             raise
@@ -67,58 +77,49 @@ def plain_errors() -> Iterator[None]:
 
 
 def _failure(error: BaseException) -> Failure:
-    """Return what to say of an error."""
+    """Return the message and the exit code for an exception."""
     if isinstance(error, KeyboardInterrupt):
         return Failure(NOTHING_WRITTEN, INTERRUPTED)
     if isinstance(error, ValueError):
         return Failure(str(error), BAD_INPUT)
-    if isinstance(error, NoRoomError):
+    if isinstance(error, NoRoomError | ImportError | WriteError):  # complete sentences
         return Failure(str(error))
     if isinstance(error, MemoryError):
-        return Failure(_too_little_memory(str(error)))
-    if isinstance(error, ImportError):  # it names the line that installs an extra
-        return Failure(str(error))
-    if isinstance(error, WriteError):
-        return Failure(str(error))
+        detail = f" ({str(error).rstrip('.')})" if str(error) else ""
+        return Failure(
+            f"The process ran out of memory{detail}. Use fewer samples or clusters, or "
+            "a sparse graph with --precomputed."
+        )
     if isinstance(error, OSError):
         where = error.filename or "Reading or writing failed"
         return Failure(f"{where}: {error.strerror or error}.")
     return Failure(
-        f"Unexpected {type(error).__name__}: {error}. This is a fault of lordclust; "
-        "LORDCLUST_DEBUG=1 shows where."
-    )
-
-
-def _too_little_memory(text: str) -> str:
-    """Return what to say where memory ran out."""
-    told = f" ({text.rstrip('.')})" if text else ""
-    return (
-        f"The memory that the process may take is not enough{told}. Give fewer "
-        "samples or clusters, or a sparse graph with --precomputed."
+        f"Unexpected {type(error).__name__}: {error}. This is a bug in lordclust; set "
+        "LORDCLUST_DEBUG=1 to see the traceback."
     )
 
 
 class Interrupts:
     """What Ctrl-C does to a command.
 
-    As long as nothing is finished, the first one ends the work by KeyboardInterrupt.
-    Once there is something to keep, it only asks: ``asked`` is set, and the work ends
-    at the next good place. The second one ends the process and waits for nobody; while
-    files are written it is a KeyboardInterrupt, so that none of them is left behind.
+    Before there is a result, the first Ctrl-C raises KeyboardInterrupt. Once there is
+    one, it only sets ``requested``, and the work stops at the next suitable point. The
+    second Ctrl-C exits the process at once; while files are being written it raises
+    KeyboardInterrupt instead, so that none of them is left behind.
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self._writing = False
-        self._note: str | None = None
+        self._message: str | None = None
 
-    def keep(self, note: str = STOPPING) -> None:
-        """There is something to keep: from now on the first Ctrl-C says the note."""
-        self._note = note
+    def keep(self, message: str = STOPPING) -> None:
+        """From now on there is a result: the first Ctrl-C only shows the message."""
+        self._message = message
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Let files be finished after the first Ctrl-C, and vanish after the second."""
+        """Finish files after the first Ctrl-C, and drop them after the second."""
         self.keep(WRITING)
         self._writing = True
         try:
@@ -126,18 +127,18 @@ class Interrupts:
         finally:
             self._writing = False
 
-    def heard(self, number: int, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""
-        if self.asked and not self._writing:
-            remove_parts()
+        if self.requested and not self._writing:
+            remove_hidden_files()
             if os.isatty(2):
                 os.write(2, SHOW_CURSOR)
             os._exit(INTERRUPTED)
-        first, self.asked = not self.asked, True
+        first, self.requested = not self.requested, True
         if first:
             with suppress(RuntimeError):  # stderr may be in the middle of a line
-                click.echo(f"\n{self._note or ENDING}", err=True)
-        if not first or self._note is None:
+                click.echo(f"\n{self._message or ENDING}", err=True)
+        if not first or self._message is None:
             raise KeyboardInterrupt
 
 
@@ -146,19 +147,19 @@ def interruptible() -> Iterator[Interrupts]:
     """Handle Ctrl-C while a command works."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts  # only the main thread hears signals
+        yield interrupts  # only the main thread receives signals
         return
-    before, shown = signal.signal(signal.SIGINT, interrupts.heard), sys.unraisablehook
+    before, show = signal.signal(signal.SIGINT, interrupts.handle), sys.unraisablehook
 
-    def show(lost: Any) -> None:
-        # Where C calls Python back, as LLVM does while it loads code, an exception is
-        # lost; ``asked`` tells what was wanted.
+    def show_others(lost: UnraisableHookArgs) -> None:
+        # Where C calls back into Python, as LLVM does while it loads code, an exception
+        # is lost; ``requested`` is set all the same.
         if not isinstance(lost.exc_value, KeyboardInterrupt):
-            shown(lost)
+            show(lost)
 
-    sys.unraisablehook = show
+    sys.unraisablehook = show_others
     try:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
-        sys.unraisablehook = shown
+        sys.unraisablehook = show

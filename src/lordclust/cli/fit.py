@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,30 +12,33 @@ from lordclust.cli.exits import (
     INTERRUPTED,
     NOT_CONVERGED,
     Failure,
-    goes_on,
+    how_to_resume,
     interruptible,
 )
 from lordclust.cli.options import (
-    Reading,
-    Wishes,
+    FitRequest,
+    InputOptions,
     checkpoint_option,
     force_option,
+    input_options,
+    is_precomputed,
     quiet_option,
-    reading_options,
+    report_option,
+    request_options,
     scale_option,
-    wishes_options,
 )
-from lordclust.cli.outputs import Outputs
-from lordclust.cli.progress import Display
+from lordclust.cli.outputs import Outputs, Writer
+from lordclust.cli.progress import Display, FitProgress
 
 if TYPE_CHECKING:
-    from lordclust.cli.estimator import Fitted
+    from lordclust.cli.summary import Run
+    from lordclust.result import TauPath
 
 
 @click.command()
 @click.argument("input_", metavar="INPUT")
-@wishes_options()
-@reading_options()
+@request_options()
+@input_options()
 @scale_option
 @click.option(
     "--method",
@@ -42,30 +46,30 @@ if TYPE_CHECKING:
     show_default=True,
     help="One of `lordclust list methods`.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Labels; by default to stdout.")
+@click.option("-o", "--output", metavar="FILE", help="Labels; stdout by default.")
 @click.option("--proba", metavar="FILE", help="Probability of every cluster.")
 @click.option("--model", metavar="FILE", help="Model for `lordclust predict`.")
-@click.option("--report", metavar="FILE", help="A page to look at, in one HTML file.")
+@report_option
 @click.option(
     "--json",
     "json_",
     metavar="[FILE]",
     is_flag=False,
     flag_value="-",
-    help="Facts of the run; without FILE to stdout, in place of the labels.",
+    help="Facts of the run; without FILE on stdout, instead of the labels.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Write nothing, and end with exit code 4, if the solver did not converge.",
+    help="If the solver did not converge, write nothing and exit with code 4.",
 )
 @checkpoint_option
 @force_option
 @quiet_option
 def fit(
     input_: str,
-    wishes: Wishes,
-    reading: Reading,
+    request: FitRequest,
+    reading: InputOptions,
     scale: str,
     method: str,
     output: str | None,
@@ -81,10 +85,10 @@ def fit(
     """Cluster the samples in INPUT (a file, or - for stdin) into K clusters.
 
     B-LoRD, the default, chooses tau and the shares of the clusters itself, without
-    labels; then some of the K clusters may stay empty. With --proportions equal, or
-    shares or sizes of your own, they are met exactly.
+    labels; some of the K clusters may then be empty. With --proportions equal, or
+    with given shares or sizes, they are met exactly.
 
-    The output has a line for each sample: its id (or number), its label, the
+    The output has one line per sample: its id (or number), its label, the
     probability of that label, and its uncertainty from 0 to 1.
 
     \b
@@ -107,30 +111,123 @@ def fit(
         "--json": json_,
     }
     outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
-    from lordclust.cli.fit_run import check_wishes, run_fit, write_fit
+    estimator = _make_estimator(method, request, reading, outputs)
+    from lordclust.cli import pages, summary
+    from lordclust.cli.fitting import fit_model
+    from lordclust.cli.samples import read_input
 
-    check_wishes(method, wishes, reading, scale, outputs)
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        run = run_fit(
-            input_, method, wishes, reading, scale, display, interrupts, checkpoint
+        samples, scaling = read_input(input_, request, reading, scale, display)
+        text = f"Fitting {type(estimator).__name__} to {samples.count}"
+        builds_graph = (
+            getattr(estimator, "takes_graph", False) and not samples.precomputed
         )
-        if strict and not getattr(run.fitted.model, "converged_", True):
-            raise Failure(_not_converged(run.fitted), NOT_CONVERGED)
-        write_fit(run, outputs, display, interrupts)
+        graph = f"Finding the neighbours of {samples.count}"
+        display.stage(graph if builds_graph else text, 1.0)
+        progress = FitProgress(text, display, interrupts)
+        fitted = fit_model(estimator, samples, progress, checkpoint)
+        interrupted = interrupts.requested
+        run = summary.Run(method, request.seed, samples, scaling, fitted, interrupted)
+        _check_result(run, outputs, strict=strict)
+        path = None
+        if "--report" in outputs:
+            path = pages.path_around(estimator, samples, display, interrupts)
+            display.stage("Drawing the report")
+        writers = _writers(run, path)
+        outputs.write(writers, interrupts)
     if not quiet:
-        for line in run.lines():
+        for line in summary.lines(run):
             click.echo(line, err=True)
-    outputs.say(quiet=quiet)
-    run.print_to_stdout(outputs)
-    if run.interrupted:
-        kept = "Interrupted; the best result so far is kept."
-        raise Failure(kept + goes_on(checkpoint), INTERRUPTED)
-    outputs.remove_checkpoint(run.n_paths)
-    if interrupts.asked:
+    outputs.finish(writers, quiet=quiet)
+    if interrupted:
+        kept = "Interrupted; the best result so far has been kept."
+        raise Failure(kept + how_to_resume(checkpoint), INTERRUPTED)
+    outputs.remove_checkpoint(len(getattr(estimator, "all_objectives_", "1")))
+    if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
 
 
-def _not_converged(fitted: Fitted) -> str:
-    """Return why --strict fails."""
-    why = fitted.warnings[0] if fitted.warnings else "The solver did not converge."
-    return f"{why} Nothing was written, as --strict asks."
+def _make_estimator(
+    method: str, request: FitRequest, reading: InputOptions, outputs: Outputs
+) -> Any:
+    """Return the estimator; refuse impossible requests before anything is read."""
+    from lordclust.cli.fitting import check_method, parameters
+    from lordclust.cli.tables import check_formats
+    from lordclust.registry import make_method
+
+    precomputed = is_precomputed(request, reading)
+    given = parameters(check_method(method), request, precomputed=precomputed)
+    estimator = make_method(method, **given)
+    if outputs.checkpoint is not None:
+        _check_path(method, estimator)
+    if "--model" in outputs and not hasattr(estimator, "save"):
+        raise click.UsageError(
+            f"Models of the method {method} cannot be saved. Use blord or lord, or "
+            "leave --model out."
+        )
+    check_formats(outputs, "--output", "--proba")
+    if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
+        raise click.UsageError("--model and --report need a file, not stdout.")
+    return estimator
+
+
+def _check_path(method: str, estimator: Any) -> None:
+    """Refuse a checkpoint for a method that does not follow a single path."""
+    from lordclust._core.validation import is_auto
+
+    if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+        raise click.UsageError(
+            f"The method {method} has no path that --checkpoint could save. Use blord "
+            "or lord, or leave it out."
+        )
+    chosen = [n for n in ("tau", "proportions") if is_auto(getattr(estimator, n, None))]
+    if chosen:
+        raise click.UsageError(
+            "--checkpoint saves a path to one tau, but "
+            f"{' and '.join(f'--{name} auto' for name in chosen)}, the default, "
+            "compares many paths. Give for example --tau 0.3 --proportions equal, or "
+            "leave --checkpoint out."
+        )
+
+
+def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
+    """Fail if --strict is not met, or if --proba is impossible."""
+    fitted = run.fitted
+    if strict and not getattr(fitted.model, "converged_", True):
+        why = fitted.warnings[0] if fitted.warnings else "The solver did not converge."
+        raise Failure(f"{why} Nothing was written because of --strict.", NOT_CONVERGED)
+    if "--proba" in outputs and not hasattr(fitted.model, "membership_"):
+        raise Failure(f"The method {run.method} gives no probabilities for --proba.")
+
+
+def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
+    """Return how each output is written."""
+    from lordclust import files
+    from lordclust.cli import pages, summary, tables
+
+    model: Any = run.fitted.model
+    samples, document = run.samples, summary.facts(run)
+
+    def write_document(file: str, force: bool) -> None:
+        with files.atomic_file(file, force, text=True) as out:
+            out.write(summary.to_json(document))
+
+    def write_model(file: str, force: bool) -> None:
+        scaling = None if run.scaling is None else run.scaling.to_json()
+        extras = {"scaling": scaling, "names": samples.names}
+        model.save(file, force=force, extras=extras)
+
+    def write_report(file: str, force: bool) -> None:
+        names = ("seconds", "acc", "nmi")
+        facts = {n: document[n] for n in names if document.get(n) is not None}
+        if run.interrupted:
+            facts["interrupted"] = "yes, this is the best result so far"
+        facts = {"input": samples.source, **facts, **document["versions"]}
+        pages.write_page(file, force, model, path, samples, facts=facts)
+
+    P = getattr(model, "membership_", None)
+    return tables.sample_writers(samples, model.labels_, P) | {
+        "--json": write_document,
+        "--model": write_model,
+        "--report": write_report,
+    }

@@ -1,10 +1,13 @@
-"""``lordclust list``: what there is."""
+"""``lordclust list``: the methods and the data sets."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from lordclust.cli.tables import Row
 
 
 @click.command("list")
@@ -14,7 +17,7 @@ import click
     type=click.Choice(["methods", "datasets"]),
     default="methods",
 )
-@click.option("--json", "json_", is_flag=True, help="As JSON.")
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def list_(what: str, json_: bool) -> None:
     """List the methods (the default) or the data sets.
 
@@ -30,7 +33,7 @@ def list_(what: str, json_: bool) -> None:
         print_rows(rows)
 
 
-def _methods() -> list[dict[str, Any]]:
+def _methods() -> list[Row]:
     """Return a row for each method."""
     from lordclust.registry import METHODS
 
@@ -46,7 +49,7 @@ def _methods() -> list[dict[str, Any]]:
     ]
 
 
-def _datasets() -> list[dict[str, Any]]:
+def _datasets() -> list[Row]:
     """Return a row for each data set."""
     from lordclust.datasets.catalog import CATALOG
 

@@ -3,10 +3,12 @@
 Each group of options reaches a command as one record. Nothing heavy is imported.
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,12 +21,14 @@ TAU_RULES = ("auto", "n", "blocks")
 SCALES = ("none", "minmax", "zscore")
 
 
-def numbers(kind: type[int] | type[float], *words: str) -> Callable[[str], Any]:
-    """Return a reader of numbers with commas between them, a file of them, or words."""
+def numbers(
+    kind: type[int] | type[float], *words: str
+) -> Callable[[str], list[float] | str]:
+    """Return a parser of comma-separated numbers, a file of numbers, or fixed words."""
     what = "whole numbers" if kind is int else "numbers"
     or_words = "".join(f", or {word}" for word in words)
 
-    def read(value: str) -> Any:
+    def parse(value: str) -> list[float] | str:
         if value in words:
             return value
         try:
@@ -33,15 +37,15 @@ def numbers(kind: type[int] | type[float], *words: str) -> Callable[[str], Any]:
             return [kind(part) for part in re.split(r"[,;\s]+", text.strip())]
         except (OSError, ValueError):
             raise click.BadParameter(
-                f"{value!r} is neither {what} with commas between them nor a file of "
-                f"them{or_words}."
+                f"{value!r} is neither a list of {what} separated by commas nor a file "
+                f"of them{or_words}."
             ) from None
 
-    return read
+    return parse
 
 
 def tau(value: str) -> float | str:
-    """Return tau as a number from 0 to 1, or the rule that finds it."""
+    """Return tau as a number in [0, 1], or the rule that chooses it."""
     if value in TAU_RULES:
         return value
     try:
@@ -57,21 +61,22 @@ def tau(value: str) -> float | str:
 
 
 def grid(value: str) -> list[float]:
-    """Return increasing taus from FIRST:LAST:STEP, or with commas between them."""
+    """Return increasing taus from FIRST:LAST:STEP, or from a comma-separated list."""
     try:
         taus = _taus(value)
     except ValueError:
         taus = []
-    rising = all(a < b for a, b in itertools.pairwise(taus))
-    if not taus or not rising or not 0 <= taus[0] <= taus[-1] <= 1:
+    increasing = all(a < b for a, b in itertools.pairwise(taus))
+    if not taus or not increasing or not 0 <= taus[0] <= taus[-1] <= 1:
         raise click.BadParameter(
-            f"{value!r} is no increasing grid in [0, 1]. Try 0.02:1:0.02, or 0.1,0.3,1."
+            f"{value!r} is not an increasing grid in [0, 1]. Try 0.02:1:0.02, or "
+            "0.1,0.3,1."
         )
     return taus
 
 
 def _taus(text: str) -> list[float]:
-    """Return the numbers of a grid; the last is in it."""
+    """Return the numbers of a grid, LAST included."""
     if ":" not in text:
         return [float(part) for part in text.split(",")]
     first, last, step = (float(part) for part in text.split(":"))
@@ -83,10 +88,10 @@ def _taus(text: str) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputOptions:
     """How INPUT is read."""
 
-    columns: str | None
+    columns: str | Sequence[str] | None
     id_column: str | None
     label_column: str | None
     weight_column: str | None
@@ -96,11 +101,11 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the clusters should be like; None where nothing was said."""
+class FitRequest:
+    """The clusters that the user requested; None for options that were not given."""
 
     n_clusters: int
-    proportions: Any
+    proportions: list[float] | str | None
     strength: float | None
     cluster_sizes: list[int] | None
     rounding: str | None
@@ -111,126 +116,121 @@ class Wishes:
     jobs: int | None
 
 
-def is_precomputed(wishes: Wishes, reading: Reading) -> bool:
-    """Tell whether INPUT holds similarities; two options say so."""
-    return bool(reading.precomputed) or wishes.affinity == "precomputed"
+def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
+    """Return whether INPUT holds similarities, which two options can state."""
+    return bool(reading.precomputed) or request.affinity == "precomputed"
 
 
-def check_scale(scale: str, wishes: Wishes, reading: Reading) -> None:
-    """Refuse to scale similarities."""
-    if scale != "none" and is_precomputed(wishes, reading):
-        raise click.UsageError(
-            f"--scale {scale} is for features, but INPUT holds similarities. Leave it "
-            "out."
-        )
-
-
-_COLUMNS = click.option(
-    "--columns",
-    metavar="A,B,...",
-    help="Columns to use; by default all that hold numbers and have no other use.",
-)
-_ID = click.option(
-    "--id-column",
-    metavar="NAME",
-    help="Column that names the samples; kept in the output.",
-)
-_LABELS = click.option(
-    "--label-column",
-    metavar="NAME",
-    help="Column of true classes: never used to cluster, only to score.",
-)
-_WEIGHTS = click.option(
-    "--weight-column", metavar="NAME", help="Column of how much each sample counts."
-)
-_KNOWN = click.option(
-    "--known-labels",
-    metavar="NAME",
-    help="Column of known clusters from 0 to K-1; -1 or nothing where unknown.",
-)
-_PRECOMPUTED = click.option(
-    "--precomputed",
-    is_flag=True,
-    help="INPUT holds similarities, or edges 'a b weight', not features.",
-)
-_FORMAT = click.option(
-    "--format",
-    "format_",
-    metavar="FORMAT",
-    help="csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default by suffix.",
-)
-_CLUSTERS = click.option(
-    "-k",
-    "--clusters",
-    "n_clusters",
-    type=click.IntRange(min=1),
-    metavar="K",
-    required=True,
-    help="Number of clusters (the largest number, if shares are chosen for you).",
-)
-_SHARES = click.option(
-    "--proportions",
-    type=numbers(float, "auto", "equal"),
-    metavar="A,B,...|FILE|auto|equal",
-    help="Share of each cluster, met exactly; auto chooses them without labels.",
-)
-_STRENGTH = click.option(
-    "--strength",
-    type=click.FloatRange(min=0),
-    metavar="S",
-    help="Take --proportions (or equal ones) as a wish: 10 firm, 1 gentle, 0.1 loose.",
-)
-_SIZES = click.option(
-    "--cluster-sizes",
-    type=numbers(int),
-    metavar="A,B,...|FILE",
-    help="How many samples each cluster gets, met to the sample.",
-)
-_ROUNDING = click.option(
-    "--rounding",
-    type=click.Choice(["argmax", "exact"]),
-    help="exact: labels meet the shares to the sample, not only nearly.",
-)
-_TAU = click.option(
-    "--tau",
-    type=tau,
-    metavar="0..1|auto|n|blocks",
-    help="From soft (0) to hard (1). auto chooses without labels.",
-)
-_AFFINITY = click.option(
-    "--affinity",
-    type=click.Choice(["knn", "self_tuning", "precomputed"]),
-    help="How features become similarities; by default as the method does it.",
-)
-_NEIGHBORS = click.option(
-    "--neighbors",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Nearest neighbours in the graph; by default floor(log2 n) + 1.",
-)
-_SEED = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="For what is drawn at random; without it runs are equal too.",
-)
-_JOBS = click.option(
-    "--jobs",
-    type=int,
-    metavar="N",
-    help="Threads, by default all cores. Results do not depend on it.",
-)
-force_option = click.option(
-    "--force", is_flag=True, help="Replace files that exist already."
+_INPUT_OPTIONS = {
+    "columns": click.option(
+        "--columns",
+        metavar="A,B,...",
+        help="Columns to use; by default all columns without another role.",
+    ),
+    "id_column": click.option(
+        "--id-column",
+        metavar="NAME",
+        help="Column that names the samples; kept in the output.",
+    ),
+    "label_column": click.option(
+        "--label-column",
+        metavar="NAME",
+        help="Column of true classes: never used for clustering, only for scores.",
+    ),
+    "weight_column": click.option(
+        "--weight-column", metavar="NAME", help="Column of sample weights."
+    ),
+    "known_labels": click.option(
+        "--known-labels",
+        metavar="NAME",
+        help="Column of known clusters from 0 to K-1; -1 or empty where unknown.",
+    ),
+    "precomputed": click.option(
+        "--precomputed",
+        is_flag=True,
+        help="INPUT holds similarities, or edges 'a b weight', not features.",
+    ),
+    "format_": click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default from "
+        "the suffix.",
+    ),
+}
+_REQUEST_OPTIONS = {
+    "n_clusters": click.option(
+        "-k",
+        "--clusters",
+        "n_clusters",
+        type=click.IntRange(min=1),
+        metavar="K",
+        required=True,
+        help="Number of clusters (the maximum, if shares are chosen for you).",
+    ),
+    "proportions": click.option(
+        "--proportions",
+        type=numbers(float, "auto", "equal"),
+        metavar="A,B,...|FILE|auto|equal",
+        help="Share of each cluster, met exactly; auto chooses them without labels.",
+    ),
+    "strength": click.option(
+        "--strength",
+        type=click.FloatRange(min=0),
+        metavar="S",
+        help="Treat --proportions (or equal ones) as a soft constraint: 10 strong, "
+        "1 moderate, 0.1 weak.",
+    ),
+    "cluster_sizes": click.option(
+        "--cluster-sizes",
+        type=numbers(int),
+        metavar="A,B,...|FILE",
+        help="Number of samples in each cluster, met exactly.",
+    ),
+    "rounding": click.option(
+        "--rounding",
+        type=click.Choice(["argmax", "exact"]),
+        help="exact: the labels, too, meet the shares exactly.",
+    ),
+    "tau": click.option(
+        "--tau",
+        type=tau,
+        metavar="0..1|auto|n|blocks",
+        help="From soft (0) to hard (1); auto chooses it without labels.",
+    ),
+    "affinity": click.option(
+        "--affinity",
+        type=click.Choice(["knn", "self_tuning", "precomputed"]),
+        help="How features become similarities; the default depends on the method.",
+    ),
+    "neighbors": click.option(
+        "--neighbors",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Nearest neighbours in the graph; by default floor(log2 n) + 1.",
+    ),
+    "seed": click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Random seed; runs without one are reproducible as well.",
+    ),
+    "jobs": click.option(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="Number of threads, by default all cores; it does not affect results.",
+    ),
+}
+force_option = click.option("--force", is_flag=True, help="Replace existing files.")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Show errors only: no progress, no messages."
 )
 checkpoint_option = click.option(
     "--checkpoint",
     metavar="FILE",
-    help="Written after each tau: if the run is killed, the same command goes on "
-    "there. Removed when all is written.",
-)
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress and no messages, only errors."
+    help="Saved after each tau: if the run is killed, the same command resumes from "
+    "it. Removed when the run is complete.",
 )
 scale_option = click.option(
     "--scale",
@@ -239,14 +239,30 @@ scale_option = click.option(
     show_default=True,
     help="minmax: features from 0 to 1. zscore: mean 0, variance 1.",
 )
+report_option = click.option(
+    "--report", metavar="FILE", help="Interactive report, one HTML file."
+)
+
+
+def input_options(*without: str) -> Callable[[Command], Command]:
+    """Add the options on how INPUT is read; a command gets them as ``reading``."""
+    return _as_record(InputOptions, "reading", _INPUT_OPTIONS, without)
+
+
+def request_options(*without: str) -> Callable[[Command], Command]:
+    """Add the options on the clusters; a command gets them as ``request``."""
+    return _as_record(FitRequest, "request", _REQUEST_OPTIONS, without)
 
 
 def _as_record(
-    record: type[Any], name: str, options: dict[str, Any]
+    record: type[InputOptions] | type[FitRequest],
+    name: str,
+    options: dict[str, Callable[[Any], Any]],
+    without: tuple[str, ...],
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds options and hands them over as one record.
+    """Return a decorator that adds options and passes them on as one record.
 
-    Fields without an option are None, or False where options are flags.
+    Fields without an option are None.
     """
 
     def decorate(command: Command) -> Command:
@@ -256,43 +272,9 @@ def _as_record(
             return command(*args, **{name: record(**values)}, **given)
 
         result: Any = wrapped
-        for option in reversed(options.values()):
-            result = option(result)
+        for field, option in reversed(options.items()):
+            if field not in without:
+                result = option(result)
         return result  # type: ignore[no-any-return]
 
     return decorate
-
-
-_READING: dict[str, Any] = {
-    "columns": _COLUMNS,
-    "id_column": _ID,
-    "label_column": _LABELS,
-    "weight_column": _WEIGHTS,
-    "known_labels": _KNOWN,
-    "precomputed": _PRECOMPUTED,
-    "format_": _FORMAT,
-}
-_WISHES: dict[str, Any] = {
-    "n_clusters": _CLUSTERS,
-    "proportions": _SHARES,
-    "strength": _STRENGTH,
-    "cluster_sizes": _SIZES,
-    "rounding": _ROUNDING,
-    "tau": _TAU,
-    "affinity": _AFFINITY,
-    "neighbors": _NEIGHBORS,
-    "seed": _SEED,
-    "jobs": _JOBS,
-}
-
-
-def reading_options(*without: str) -> Callable[[Command], Command]:
-    """Add the options on how INPUT is read; a command gets them as ``reading``."""
-    options = {n: o for n, o in _READING.items() if n not in without}
-    return _as_record(Reading, "reading", options)
-
-
-def wishes_options(*without: str) -> Callable[[Command], Command]:
-    """Add the options on what is wanted; a command gets them as ``wishes``."""
-    options = {n: o for n, o in _WISHES.items() if n not in without}
-    return _as_record(Wishes, "wishes", options)

@@ -1,20 +1,21 @@
-"""The files of a command: checked before the work, and there together or not at all."""
+"""The output files of a command: checked before the work, written all or none."""
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
 from lordclust.cli.exits import Failure, Interrupts
-from lordclust.files.atomic import check_target
+from lordclust.files.atomic import all_or_none, check_target, is_stream
 from lordclust.files.error import InputError, WriteError
 
 STDOUT = "-"
+
+#: Writes an output to a file ("-" for stdout), which ``force`` allows it to replace.
+Writer = Callable[[str, bool], object]
 
 
 class Outputs:
@@ -23,39 +24,48 @@ class Outputs:
     Parameters
     ----------
     targets : dict of str to str or None
-        File for each option, "-" for stdout, None if it is not asked for.
+        File for each option, "-" for stdout, None if it was not given.
     inputs : tuple of str
         Files that are read, and so never written.
     force : bool
-        Whether files that exist may be replaced.
+        Whether existing files may be replaced.
     checkpoint : str, optional
-        The file of an unfinished run. What was written since that run began is its
-        own, and may be replaced: it was killed, or interrupted, after writing.
+        The file of an unfinished run. Outputs written after that run began are its own
+        and may be replaced: it was killed or interrupted after writing them.
     """
 
     def __init__(
         self,
-        targets: dict[str, str | None],
+        targets: Mapping[str, str | None],
         inputs: tuple[str, ...],
         *,
         force: bool,
         checkpoint: str | None = None,
     ) -> None:
         self.targets = {o: t for o, t in targets.items() if t is not None}
-        self.files = {o: Path(t) for o, t in self.targets.items() if t != STDOUT}
         self.inputs, self.force, self.checkpoint = inputs, force, checkpoint
-        self.own: set[Path] = set()
-        self._check()
+        self._check_names()
+        self._own: set[Path] = set()
+        if checkpoint is not None:
+            self._check_target(checkpoint, force=True)
+            self._own = self._written_by_the_same_run(checkpoint)
+        for path in self.files.values():
+            self._check_target(path)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The options whose output goes to a file."""
+        return {o: Path(t) for o, t in self.targets.items() if t != STDOUT}
 
     def __contains__(self, option: str) -> bool:
         return option in self.targets
 
     def to_stdout(self, option: str) -> bool:
-        """Tell whether an option's output goes to stdout."""
+        """Return whether an option's output goes to stdout."""
         return self.targets.get(option) == STDOUT
 
-    def _check(self) -> None:
-        """Refuse what could not be written, before the work begins."""
+    def _check_names(self) -> None:
+        """Refuse two outputs in one place, and an output that is an input."""
         streams = [option for option in self.targets if self.to_stdout(option)]
         if len(streams) > 1:
             raise click.UsageError(
@@ -64,71 +74,63 @@ class Outputs:
         if self.checkpoint == STDOUT:
             raise click.UsageError("--checkpoint needs a file, not stdout.")
         seen = {Path(name).resolve(): "the input" for name in self.inputs}
-        kept = {} if self.checkpoint is None else {"--checkpoint": self.checkpoint}
-        for option, path in (self.files | kept).items():
-            other = seen.setdefault(Path(path).resolve(), option)
+        files = dict(self.files)
+        if self.checkpoint is not None:
+            files["--checkpoint"] = Path(self.checkpoint)
+        for option, path in files.items():
+            other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise click.UsageError(
                     f"{option} {path} is also {other}. Give it another name."
                 )
-        if self.checkpoint is not None:
-            self._place(Path(self.checkpoint), force=True)
-            self.own = self._written_by_the_same_run(self.checkpoint)
-        for path in self.files.values():
-            self._place(path)
 
     def _written_by_the_same_run(self, checkpoint: str) -> set[Path]:
         """Return the files that the unfinished run of a checkpoint has written."""
         from lordclust.solver.checkpoint import began
 
         since = began(checkpoint)
-        there = [path for path in self.files.values() if path.is_file()]
-        return {p for p in there if since is not None and p.stat().st_mtime >= since}
+        existing = [path for path in self.files.values() if path.is_file()]
+        return {p for p in existing if since is not None and p.stat().st_mtime >= since}
 
-    def _place(self, path: Path, *, force: bool = False) -> Path:
-        """Return where a file will be, links followed, if it may be written there."""
-        if is_stream(path):
-            return path
+    def _check_target(self, path: str | Path, *, force: bool = False) -> None:
+        """Fail if a file cannot be written."""
+        if is_stream(Path(path)):
+            return
         try:
-            return check_target(path, force or self.force or path in self.own)
+            check_target(path, force or self._may_replace(Path(path)))
         except InputError as error:
             raise Failure(str(error)) from None
+
+    def _may_replace(self, path: Path) -> bool:
+        return self.force or path in self._own
 
     def leave_out(self, option: str) -> None:
         """Forget an option whose file cannot be made."""
         self.targets.pop(option, None)
-        self.files.pop(option, None)
 
-    @contextmanager
-    def together(self, interrupts: Interrupts) -> Iterator[dict[str, Path]]:
-        """Give a temporary name for each file; at the end all get their own."""
-        places = {option: self._place(path) for option, path in self.files.items()}
-        names = {option: _temporary(place) for option, place in places.items()}
-        with interrupts.writing():
-            try:
-                yield names
-                for path in self.files.values():
-                    self._place(path)  # one may have come meanwhile
-                for option, place in places.items():
-                    if names[option] != place:
-                        os.replace(names[option], place)
-            except OSError as error:
-                raise Failure(str(self._told(error, names))) from error
-            finally:
-                for option, name in names.items():
-                    if name != places[option]:
-                        name.unlink(missing_ok=True)
+    def write(self, writers: Mapping[str, Writer], interrupts: Interrupts) -> None:
+        """Write the requested files: all of them, or none."""
+        try:
+            with interrupts.writing(), all_or_none():
+                for option, path in self.files.items():
+                    writers[option](str(path), self._may_replace(path))
+        except (InputError, WriteError) as error:
+            raise Failure(str(error)) from error
 
-    def _told(self, error: OSError, names: dict[str, Path]) -> WriteError:
-        """Return an error that names the file asked for, not the temporary one."""
-        by_name = {str(names[option]): path for option, path in self.files.items()}
-        name = str(error.filename or "an output")
-        return WriteError(by_name.get(name, name), error)
+    def finish(self, writers: Mapping[str, Writer], *, quiet: bool) -> None:
+        """Name the files that were written, then print what goes to stdout."""
+        if not quiet:
+            for path in self.files.values():
+                click.echo(f"wrote {path}", err=True)
+        for option in self.targets:
+            if self.to_stdout(option):
+                writers[option](STDOUT, False)
+        sys.stdout.flush()
 
     def remove_checkpoint(self, count: int = 1) -> None:
-        """Remove the files of a run that is done: one for each of its paths.
+        """Remove the files of a finished run, one for each of its paths.
 
-        The first goes last: as long as it is there, the run may be taken up again.
+        The first is removed last: as long as it exists, the run can be resumed.
         """
         if self.checkpoint is None:
             return
@@ -136,20 +138,3 @@ class Outputs:
 
         for place in reversed(places(self.checkpoint, count)):
             Path(place).unlink(missing_ok=True)
-
-    def say(self, *, quiet: bool) -> None:
-        """Tell which files are there now."""
-        for path in self.files.values() if not quiet else ():
-            click.echo(f"wrote {path}", err=True)
-
-
-def is_stream(path: Path) -> bool:
-    """Tell whether a path is a pipe or a device, such as /dev/stdout."""
-    return path.exists() and not path.is_file() and not path.is_dir()
-
-
-def _temporary(place: Path) -> Path:
-    """Return a name in the same folder, of the same suffix; a device is itself."""
-    if is_stream(place):
-        return place
-    return place.with_name(f".lordclust-{secrets.token_hex(8)}.part{place.suffix}")

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
-    Reading,
+    InputOptions,
     force_option,
+    input_options,
     numbers,
     quiet_option,
-    reading_options,
 )
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
+
+if TYPE_CHECKING:
+    from lordclust._core.typing import IntArray
+    from lordclust.cli.samples import Samples
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("input_", metavar="INPUT")
-@click.option("-o", "--output", metavar="FILE", help="Labels; by default to stdout.")
+@click.option("-o", "--output", metavar="FILE", default="-",
+              help="Labels; stdout by default.")  # fmt: skip
 @click.option("--proba", metavar="FILE", help="Probability of every cluster.")
 @click.option(
     "--proportions",
@@ -33,50 +38,72 @@ from lordclust.cli.progress import Display
     "--cluster-sizes",
     type=numbers(int),
     metavar="A,B,...|FILE",
-    help="How many samples of this batch each cluster gets.",
+    help="Number of samples of this batch in each cluster.",
 )
-@reading_options("weight_column", "known_labels", "precomputed")
+@input_options("weight_column", "known_labels", "precomputed")
 @force_option
 @quiet_option
 def predict(
     model: str,
     input_: str,
-    output: str | None,
+    output: str,
     proba: str | None,
-    proportions: Any,
+    proportions: list[float] | str | None,
     cluster_sizes: list[int] | None,
-    reading: Reading,
+    reading: InputOptions,
     force: bool,
     quiet: bool,
 ) -> None:
-    """Find the clusters of the samples in INPUT with a MODEL of `lordclust fit`.
+    """Assign the samples in INPUT to the clusters of a MODEL of `lordclust fit`.
 
-    Each sample is treated alone, and scaled as those were that the model was fitted
-    to. With --proportions or --cluster-sizes the labels of the whole batch meet
-    them exactly.
+    Each sample is predicted on its own, and scaled like the samples that the model
+    was fitted to. With --proportions or --cluster-sizes the labels of the whole
+    batch meet them exactly.
 
     \b
       lordclust fit old.csv -k 3 -o labels.csv --model m.lord
       lordclust predict m.lord new.csv -o new-labels.csv
     """
     if proportions is not None and cluster_sizes is not None:
-        raise click.UsageError("--proportions and --cluster-sizes exclude each other.")
-    targets = {"--output": output or "-", "--proba": proba}
+        raise click.UsageError(
+            "--proportions and --cluster-sizes exclude each other. Leave one out."
+        )
+    targets = {"--output": output, "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
-    from lordclust.cli.predict_run import Saved, predict_samples
-    from lordclust.cli.tables import check_formats
+    from lordclust.cli.saved import SavedModel
+    from lordclust.cli.tables import check_formats, sample_writers
+    from lordclust.rounding.labels import labels_from
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        saved = Saved.read(model)
+        saved = SavedModel.read(model)
         display.stage(f"Reading {input_}")
         samples = saved.samples(input_, reading)
         display.stage(f"Predicting {samples.size}")
-        answer = predict_samples(saved, samples, proportions, cluster_sizes)
-        answer.write(outputs, interrupts)
+        P = saved.model.predict_proba(samples.X)
+        if proportions is None and cluster_sizes is None:
+            labels = labels_from(P)
+        else:
+            shares = None if proportions == "model" else proportions
+            labels = saved.model.assign(
+                samples.X, proportions=shares, cluster_sizes=cluster_sizes
+            )
+        writers = sample_writers(samples, labels, P)
+        outputs.write(writers, interrupts)
     if not quiet:
-        click.echo(answer.line(), err=True)
-    outputs.say(quiet=quiet)
-    answer.print_to_stdout(outputs)
-    if interrupts.asked:
+        click.echo(_summary(samples, labels, P.shape[1]), err=True)
+    outputs.finish(writers, quiet=quiet)
+    if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
+
+
+def _summary(samples: Samples, labels: IntArray, k: int) -> str:
+    """Return one line for people."""
+    import numpy as np
+
+    from lordclust.cli.summary import scores
+
+    sizes = ", ".join(map(str, np.bincount(labels, minlength=k)))
+    found = scores(samples, labels)
+    text = f"{samples.size}: clusters of {sizes} samples"
+    return text + "".join(f", {n.upper()} {v:.4f}" for n, v in found.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import click
@@ -11,25 +10,28 @@ import click
 from lordclust.cli.exits import Interrupts
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
-#: Characters of a bar: a line of 80 has room for words and the time left too.
+#: Width of the bar in characters: a line of 80 has space for words and the time too.
 BAR = 20
 
 
-class Display:
-    """Shows the stage of the work, how long it takes, and how long it will.
+class Display(logging.Handler):
+    """Show the stage of the work, the time elapsed and the time left.
 
-    Silent if ``quiet``, or if stderr is not a terminal. While it is open it also says
-    what the library logs, at a terminal or not: that a path goes on at a checkpoint.
+    Silent if ``quiet``, or if stderr is not a terminal. While it is open, it also shows
+    what the library logs, at a terminal or not: that a path resumes from a checkpoint.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(logging.INFO)
         from rich.console import Console
 
         self.console = Console(stderr=True)
         self.quiet, self.on = quiet, self.console.is_terminal and not quiet
-        self._log = _Log(self)
+        self._logger = logging.getLogger("lordclust")
+        self._level_before = self._logger.level
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -43,64 +45,40 @@ class Display:
         self._task = self._progress.add_task(text, total=total)
 
     def at(self, done: float, text: str | None = None) -> None:
-        """Say how far the stage is, and what it is at."""
+        """Show how much of the stage is done, and a new text for it."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=done, description=text)
 
-    def say(self, text: str) -> None:
-        """Tell a line that stays."""
-        if self.on:  # above the bar
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a line of the log, above the bar."""
+        text = record.getMessage()
+        if self.on:
             self.console.print(text, markup=False, highlight=False)
         elif not self.quiet:
             click.echo(text, err=True)
 
     def close(self) -> None:
-        """Remove what is shown: it leaves no trace in the terminal."""
+        """Remove the bar; it leaves no trace in the terminal."""
+        super().close()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
     def __enter__(self) -> Self:
-        self._log.listen()
+        self._logger.addHandler(self)
+        self._logger.setLevel(logging.INFO)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._log.leave()
+    def __exit__(self, *error: object) -> None:
+        self._logger.removeHandler(self)
+        self._logger.setLevel(self._level_before)
         self.close()
 
 
-class _Log(logging.Handler):
-    """Hands what the library logs to a display."""
+class FitProgress:
+    """Show the progress of a fit, and stop it with the result so far after Ctrl-C.
 
-    def __init__(self, display: Display) -> None:
-        super().__init__(logging.INFO)
-        self.display, self.logger = display, logging.getLogger("lordclust")
-        self.before = self.logger.level
-
-    def listen(self) -> None:
-        """Begin to hear."""
-        self.logger.addHandler(self)
-        self.logger.setLevel(logging.INFO)
-
-    def leave(self) -> None:
-        """Hear no more."""
-        self.logger.removeHandler(self)
-        self.logger.setLevel(self.before)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Say a line."""
-        self.display.say(record.getMessage())
-
-
-class Hearing:
-    """Shows how far a fit is, and ends it with what there is when Ctrl-C asks.
-
-    What a model tells; see :class:`lordclust.methods._callbacks.Listener`.
+    A :class:`lordclust.methods._callbacks.Listener`.
     """
 
     def __init__(self, text: str, display: Display, interrupts: Interrupts) -> None:
@@ -119,10 +97,10 @@ class Hearing:
             self.interrupts.keep()
             self.done += gain
             self.display.at(self.done)
-        return self.interrupts.asked
+        return self.interrupts.requested
 
 
-def _bar(console: object, bounded: bool) -> Progress:
+def _bar(console: Console, bounded: bool) -> Progress:
     """Return a line with a spinner, and with a bar if the end is known."""
     from rich import progress as parts
 
@@ -134,4 +112,4 @@ def _bar(console: object, bounded: bool) -> Progress:
         columns += [parts.BarColumn(BAR), parts.TimeRemainingColumn()]
     else:
         columns += [parts.TimeElapsedColumn()]
-    return parts.Progress(*columns, console=console, transient=True)  # type: ignore[arg-type]
+    return parts.Progress(*columns, console=console, transient=True)

@@ -1,77 +1,112 @@
-"""What a fit came to: a JSON document for programs, some lines for people."""
+"""The results of a fit: a JSON document for programs, some lines for people."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lordclust import metrics
+from lordclust._core.typing import Graph, IntArray
+from lordclust._core.validation import is_auto
 from lordclust._core.versions import library_versions
-from lordclust.cli.estimator import Fitted
+from lordclust.cli.fitting import Fitted
 from lordclust.cli.samples import Samples
 from lordclust.cli.scaling import Scaling
 
-#: So many sizes are shown to people.
+#: Number of cluster sizes shown to people.
 FEW = 12
+#: With more samples, the silhouette is that of a random part of them.
+SILHOUETTE_SAMPLES = 5000
 
 
-def scores(samples: Samples, labels: Any) -> dict[str, float]:
+def scores(samples: Samples, labels: IntArray) -> dict[str, float]:
     """Return ACC and NMI, if there are classes to compare with."""
     if samples.labels is None:
         return {}
-    told = samples.labels.astype(str) != ""  # an empty cell is no class
-    if not told.any():
+    given = samples.labels.astype(str) != ""  # an empty cell is not a class
+    if not given.any():
         return {}
-    classes, found = samples.labels[told], labels[told]
+    classes, predicted = samples.labels[given], labels[given]
     return {
-        "acc": metrics.accuracy(classes, found),
-        "nmi": metrics.nmi(classes, found),
+        "acc": metrics.accuracy(classes, predicted),
+        "nmi": metrics.nmi(classes, predicted),
     }
 
 
-def facts(
-    fitted: Fitted,
-    samples: Samples,
-    *,
-    method: str,
-    seed: int | None,
-    scaling: Scaling | None,
-    interrupted: bool = False,
-) -> dict[str, Any]:
-    """Return everything about a run that a later reader may ask for."""
+def silhouette(samples: Samples, labels: IntArray) -> float | None:
+    """Return how much closer samples are to their own cluster than to the next."""
+    n = len(labels)
+    if samples.precomputed or not 2 <= len(np.unique(labels)) < n:
+        return None
+    from sklearn.metrics import silhouette_score
+
+    size = SILHOUETTE_SAMPLES if n > SILHOUETTE_SAMPLES else None
+    return float(silhouette_score(samples.X, labels, sample_size=size, random_state=0))
+
+
+def modularity(S: Graph, labels: IntArray) -> float | None:
+    """Return sum_c (S inside c / S) - (degrees of c / S)^2; None without weight.
+
+    Examples
+    --------
+    >>> modularity(np.kron(np.eye(2), np.ones((2, 2))), np.array([0, 0, 1, 1]))
+    0.5
+    """
+    total = float(S.sum())
+    if total <= 0:
+        return None
+    member = (labels[:, None] == np.unique(labels)).astype(np.float64)
+    degree = np.asarray(S.sum(axis=1)).ravel() @ member
+    inside = np.einsum("ij,ij->j", member, S @ member)
+    return float(inside.sum() / total - ((degree / total) ** 2).sum())
+
+
+class Run(NamedTuple):
+    """A fitted model with what it was fitted to."""
+
+    method: str
+    seed: int | None
+    samples: Samples
+    scaling: Scaling | None
+    fitted: Fitted
+    interrupted: bool
+
+
+def facts(run: Run) -> dict[str, Any]:
+    """Return everything about a run that a later reader may need."""
+    fitted, samples = run.fitted, run.samples
     model, (n, d) = fitted.model, samples.X.shape
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters)
-    result = {
-        "method": method,
+    document = {
+        "method": run.method,
         "objective": getattr(model, "objective_", None),
         "residual": getattr(model, "residual_", None),
         "converged": getattr(model, "converged_", None),
-        "interrupted": interrupted,
+        "interrupted": run.interrupted,
         "n_iter": getattr(model, "n_iter_", None),
-        "sizes": sizes,
+        "sizes": np.bincount(model.labels_, minlength=model.n_clusters),
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
         **scores(samples, model.labels_),
-        "seed": seed,
+        "seed": run.seed,
         "parameters": model.get_params(deep=False),
         "input": {
             "source": samples.source,
             "n_samples": n,
             "n_features": None if samples.precomputed else d,
             "precomputed": samples.precomputed,
-            "scale": "none" if scaling is None else scaling.kind,
+            "scale": "none" if run.scaling is None else run.scaling.kind,
         },
         "warnings": fitted.warnings,
         "versions": library_versions(),
     }
-    return {name: plain(value) for name, value in result.items()}
+    return {name: plain(value) for name, value in document.items()}
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON knows it; objects become their text."""
+def plain(value: object) -> object:
+    """Return a value that JSON can hold; other objects become their text."""
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -85,27 +120,28 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
-def to_json(document: Any) -> str:
+def to_json(document: object) -> str:
     """Return the text of a JSON document."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def lines(document: dict[str, Any], samples: Samples) -> list[str]:
-    """Return what to tell a person."""
-    used = [size for size in document["sizes"] if size]
+def lines(run: Run) -> list[str]:
+    """Return the summary for people."""
+    fitted, samples, model = run.fitted, run.samples, run.fitted.model
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters).tolist()
+    used = [size for size in sizes if size]
     shown = ", ".join(map(str, used[:FEW])) + (", ..." if len(used) > FEW else "")
+    empty = len(sizes) - len(used)
     text = [
-        f"{document['method']}: {samples.size}, {document['seconds']:.2f} s",
-        f"{len(used)} clusters of {shown} samples",
+        f"{run.method}: {samples.size}, {fitted.seconds:.2f} s",
+        f"{len(used)} clusters of {shown} samples"
+        + (f" ({empty} of {len(sizes)} are empty)" if empty else ""),
     ]
-    k = len(document["sizes"])
-    if len(used) < k:
-        text[1] += f" ({k - len(used)} of {k} stayed empty)"
-    if document["tau"] is not None:
-        params = document["parameters"]
-        chosen = [n for n in ("tau", "proportions") if params.get(n) == "auto"]
+    if (tau := getattr(model, "tau_", None)) is not None:
+        params = model.get_params(deep=False)
+        chosen = [n for n in ("tau", "proportions") if is_auto(params.get(n))]
         how = f"; chosen without labels: {' and '.join(chosen)}" if chosen else ""
-        text.append(f"tau {document['tau']:.2f}{how}")
-    if "acc" in document:
-        text.append(f"ACC {document['acc']:.4f}, NMI {document['nmi']:.4f}")
-    return text + [f"Warning: {warning}" for warning in document["warnings"]]
+        text.append(f"tau {tau:.2f}{how}")
+    if found := scores(samples, model.labels_):
+        text.append(f"ACC {found['acc']:.4f}, NMI {found['nmi']:.4f}")
+    return text + [f"Warning: {warning}" for warning in fitted.warnings]

@@ -4,45 +4,64 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from lordclust import files
-from lordclust._core.typing import FloatArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import missing_extra
-from lordclust.cli.outputs import Outputs, is_stream
+from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.samples import Samples
+from lordclust.files.atomic import is_stream
 from lordclust.files.writing import WRITABLE
 from lordclust.rounding.labels import normalized_entropy
 
-#: Columns of words, which may take several lines at a terminal.
+#: Columns of text, which may take several lines at a terminal.
 LONG = ("title", "source", "note")
 
+Columns: TypeAlias = Mapping[str, npt.ArrayLike]
+Row: TypeAlias = dict[str, str | float | None]
 
-def label_columns(samples: Samples, labels: Any, P: Any) -> dict[str, Any]:
-    """Return ids and labels, and how sure they are where a method says so."""
-    columns = {samples.id_name: samples.ids, "label": labels}
-    if P is not None:
-        columns["probability"] = P[np.arange(len(P)), labels]
-        columns["uncertainty"] = normalized_entropy(P)
+
+def sample_writers(
+    samples: Samples, labels: IntArray, P: FloatArray | None
+) -> dict[str, Writer]:
+    """Return the writers of labels and probabilities, one line per sample."""
+    ids = {samples.id_name: samples.ids}
+
+    def write_labels(file: str, force: bool) -> None:
+        columns = ids | {"label": labels}
+        if P is not None:
+            columns["probability"] = P[np.arange(len(P)), labels]
+            columns["uncertainty"] = normalized_entropy(P)
+        write(file, columns, force)
+
+    def write_probabilities(file: str, force: bool) -> None:
+        columns = {} if P is None else {f"p{j}": p for j, p in enumerate(P.T)}
+        write(file, ids | columns, force)
+
+    return {"--output": write_labels, "--proba": write_probabilities}
+
+
+def as_columns(rows: Sequence[Row]) -> Columns:
+    """Return a table column by column; a column with empty cells becomes text."""
+    columns: dict[str, npt.ArrayLike] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        if None in values:
+            values = ["" if value is None else str(value) for value in values]
+        columns[name] = values  # type: ignore[assignment]  # of one type
     return columns
 
 
-def probability_columns(samples: Samples, P: FloatArray) -> dict[str, Any]:
-    """Return ids and a column for each cluster."""
-    return {samples.id_name: samples.ids} | {
-        f"p{j}": P[:, j] for j in range(P.shape[1])
-    }
-
-
 def check_formats(outputs: Outputs, *options: str) -> None:
-    """Refuse, before the work, names of tables that say no format."""
+    """Refuse, before the work, file names without the suffix of a table format."""
     for option in options:
         name = outputs.files.get(option)
         if name is None or is_stream(name):
@@ -56,31 +75,39 @@ def check_formats(outputs: Outputs, *options: str) -> None:
             raise missing_extra("pyarrow", "parquet")
 
 
-def write_file(path: Path, columns: dict[str, Any]) -> None:
-    """Write a table; to a pipe or a device as csv."""
-    if not is_stream(path):
-        files.write_table(path, columns, force=True)
-        return
-    with open(path, "w", encoding="utf-8", newline="") as file, redirect_stdout(file):
-        files.write_table("-", columns)
+def write(path: str, columns: Columns, force: bool) -> None:
+    """Write a table; as csv to stdout, a pipe or a device."""
+    kind = "csv" if path == "-" or is_stream(Path(path)) else None
+    files.write_table(path, columns, format=kind, force=force)
 
 
-def print_rows(rows: Sequence[dict[str, Any]]) -> None:
+def print_rows(rows: Sequence[Row]) -> None:
     """Print rows: a drawn table at a terminal, csv otherwise."""
     if sys.stdout.isatty():
-        _draw(rows)
+        draw(rows)
         return
     writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    sys.stdout.flush()
 
 
-def _draw(rows: Sequence[dict[str, Any]]) -> None:
-    """Draw a table; numbers stand on the right, empty columns are left out."""
+def draw(
+    rows: Sequence[Row], *, decimals: int | None = None, bold: str | None = None
+) -> None:
+    """Draw a table; numbers are aligned right, empty columns are left out.
+
+    Rows whose first cell contains ``bold`` are bold at a terminal.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    def shown(value: str | float | None) -> str:
+        if isinstance(value, float):
+            return f"{value:.3g}" if decimals is None else f"{value:.{decimals}f}"
+        return "" if value is None else str(value)
 
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
@@ -88,15 +115,11 @@ def _draw(rows: Sequence[dict[str, Any]]) -> None:
     names = [n for n in rows[0] if any(shown(row[n]) for row in rows)]
     for name in names:
         number = any(isinstance(row[name], int | float) for row in rows)
-        side: Any = "right" if number else "left"
-        table.add_column(name, justify=side, no_wrap=name not in LONG)
+        table.add_column(
+            name, justify="right" if number else "left", no_wrap=name not in LONG
+        )
     for row in rows:
-        table.add_row(*(Text(shown(row[name])) for name in names))
+        cells = [Text(shown(row[name])) for name in names]
+        emphasis = bold is not None and bold in cells[0].plain
+        table.add_row(*cells, style="bold" if emphasis else None)
     Console(highlight=False).print(table)
-
-
-def shown(value: Any) -> str:
-    """Return a value as people read it."""
-    if value is None:
-        return ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Files in, files out: tables, arrays, graphs and archives of plain arrays.
+"""Read and write files: tables, arrays, graphs and archives of plain arrays.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -11,11 +11,11 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lordclust.files.archive import read_archive, write_archive
-    from lordclust.files.atomic import whole_file
+    from lordclust.files.atomic import all_or_none, atomic_file
     from lordclust.files.error import InputError
     from lordclust.files.reading import read
     from lordclust.files.table import Table
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "InputError",
     "Table",
+    "all_or_none",
+    "atomic_file",
     "read",
     "read_archive",
-    "whole_file",
     "write_archive",
     "write_table",
 ]
@@ -35,15 +36,16 @@ __all__ = [
 _HOME = {
     "InputError": "error",
     "Table": "table",
+    "all_or_none": "atomic",
+    "atomic_file": "atomic",
     "read": "reading",
     "read_archive": "archive",
-    "whole_file": "atomic",
     "write_archive": "archive",
     "write_table": "writing",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOME:
         return getattr(import_module(f"lordclust.files.{_HOME[name]}"), name)
     raise AttributeError(f"module 'lordclust.files' has no attribute {name!r}")

@@ -1,40 +1,62 @@
-"""Files that appear whole, or not at all."""
+"""Files that appear complete or not at all, one at a time or several together."""
+
+from __future__ import annotations
 
 import errno
 import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lordclust.files.error import InputError, WriteError
 
-#: What a disk says that is full, over a quota or a limit, broken, or read only.
+if TYPE_CHECKING:  # it imports numpy, which the command line loads late
+    from lordclust._core.typing import PathLike
+
+#: Errors of a disk that is full, over a quota or a limit, broken, or read-only.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-#: Hidden files that are being written.
-_PARTS: set[Path] = set()
+
+
+@dataclass
+class _Part:
+    """A hidden file, next to the target that it will replace."""
+
+    path: PathLike  # the target as it was given
+    target: Path
+    force: bool
+    hidden: Path
+    complete: bool = False
+
+
+#: The files of the innermost ``all_or_none``, and every hidden file of the process.
+_BATCH: ContextVar[list[_Part] | None] = ContextVar("batch", default=None)
+_HIDDEN: set[Path] = set()
 
 
 @contextmanager
-def whole_file(
-    path: str | Path, force: bool = False, *, text: bool = False
+def atomic_file(
+    path: PathLike, force: bool = False, *, text: bool = False
 ) -> Iterator[IO[Any]]:
-    """Open a file to write; it gets its name when all is written.
+    """Open a file for writing; it gets its name when it is complete.
 
-    What is written goes to a hidden file in the same folder, which is synced to disk
-    and renamed at the end. If anything fails, an interrupt too, it is removed, and a
-    file that had the name before is as it was.
+    Everything is written to a hidden file in the same folder, which is synced to disk
+    and renamed at the end. If anything fails, including by an interrupt, the hidden
+    file is removed and an existing file of that name is left unchanged. Inside
+    :func:`all_or_none` the file is renamed together with the others.
 
     Parameters
     ----------
     path : str or Path
-        The file; "-" is standard output.
+        The file; "-" is standard output. Pipes and devices are written to directly.
     force : bool, default=False
-        Replace a file that exists.
+        Replace an existing file.
     text : bool, default=False
-        Write text in UTF-8 with line ends as they are; otherwise bytes.
+        Write text in UTF-8, with line ends unchanged; otherwise bytes.
 
     Yields
     ------
@@ -45,13 +67,13 @@ def whole_file(
     InputError
         If the file exists without ``force``, or cannot be opened for writing.
     WriteError
-        If the disk is full, or fails.
+        If the disk is full or fails.
 
     Examples
     --------
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
-    >>> with whole_file(target, text=True) as file:
+    >>> with atomic_file(target, text=True) as file:
     ...     _ = file.write("all of it")
     >>> target.read_text()
     'all of it'
@@ -61,51 +83,72 @@ def whole_file(
         sys.stdout.flush()
         return
     target = check_target(path, force)
-    if target.exists() and not target.is_file():  # a device or a pipe
-        with _opened(target, "w", text, path) as file:
+    if is_stream(target):
+        with _opened(path, target, "w", text) as file:
             yield file
         return
-    part = target.with_name(f".lordclust-{secrets.token_hex(8)}.part")
-    _PARTS.add(part)
-    try:
-        with _opened(part, "x", text, path) as file:
+    hidden = target.with_name(f".lordclust-{secrets.token_hex(8)}.part")
+    part = _Part(path, target, force, hidden)
+    with all_or_none() as batch:
+        _HIDDEN.add(hidden)
+        batch.append(part)
+        with _opened(path, hidden, "x", text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        check_target(path, force)  # it may have come meanwhile
-        os.replace(part, target)
-    except OSError as error:
-        if error.errno in FULL and not isinstance(error, WriteError):
-            raise WriteError(path, error) from error
-        raise
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
-        _PARTS.discard(part)
+        part.complete = True
 
 
-def remove_parts() -> None:
-    """Remove what is half written: for a process that ends without further ado."""
-    for part in list(_PARTS):
-        part.unlink(missing_ok=True)
+@contextmanager
+def all_or_none() -> Iterator[list[_Part]]:
+    """Rename all files written inside at the end, or none of them if anything fails.
 
-
-def check_target(path: str | Path, force: bool = False) -> Path:
-    """Return where a file will be, if it may be written there.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; not "-".
-    force : bool, default=False
-        Whether it may replace another.
-
-    Returns
-    -------
-    target : Path
-        Links followed, so that a link stays one.
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with all_or_none():
+    ...     for name in ("a", "b"):
+    ...         with atomic_file(folder / name, text=True) as file:
+    ...             _ = file.write(name)
+    ...     print(len(list(folder.glob("?"))))
+    0
+    >>> sorted(file.name for file in folder.iterdir())
+    ['a', 'b']
     """
+    outer = _BATCH.get()
+    if outer is not None:
+        yield outer
+        return
+    batch: list[_Part] = []
+    token = _BATCH.set(batch)
+    try:
+        yield batch
+        complete = [part for part in batch if part.complete]
+        for part in complete:  # the target may have appeared in the meantime
+            check_target(part.path, part.force)
+        for part in complete:
+            try:
+                os.replace(part.hidden, part.target)
+            except OSError as error:
+                raise WriteError(part.path, error) from error
+    finally:
+        _BATCH.reset(token)
+        for part in batch:
+            part.hidden.unlink(missing_ok=True)
+            _HIDDEN.discard(part.hidden)
+
+
+def remove_hidden_files() -> None:
+    """Remove every incomplete file, for a process that is about to exit."""
+    for hidden in list(_HIDDEN):
+        hidden.unlink(missing_ok=True)
+
+
+def check_target(path: PathLike, force: bool = False) -> Path:
+    """Return the target of a file, links resolved, if it may be written."""
     target = Path(os.path.realpath(path))
+    folder = str(target.parent)
     if target.is_dir():
         raise InputError(path, "this is a folder. Give the name of a file.")
     if target.is_file() and not force:
@@ -115,24 +158,33 @@ def check_target(path: str | Path, force: bool = False) -> Path:
             "force=True (--force).",
         )
     if not target.parent.is_dir():
+        raise InputError(path, f"there is no folder {folder!r}. Create it first.")
+    if not os.access(folder, os.W_OK):
         raise InputError(
-            path, f"there is no folder {str(target.parent)!r}. Make it first."
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise InputError(
-            path,
-            f"the folder {str(target.parent)!r} cannot be written to. Give another.",
+            path, f"the folder {folder!r} is not writable. Choose another folder."
         )
     return target
 
 
-def _opened(target: Path, mode: str, text: bool, path: str | Path) -> IO[Any]:
-    """Open a file, or say why not."""
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a pipe or a device, such as /dev/stdout."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+@contextmanager
+def _opened(path: PathLike, place: Path, mode: str, text: bool) -> Iterator[IO[Any]]:
+    """Open a file at its place; errors name the path that was given."""
+    settings: Any = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
-        if text:
-            return open(target, mode, encoding="utf-8", newline="")
-        return open(target, f"{mode}b")
+        file = open(place, mode if text else f"{mode}b", **settings)  # noqa: SIM115
     except OSError as error:
         raise InputError(
             path, f"it cannot be written ({error.strerror}). Give another name."
         ) from error
+    try:
+        with file:
+            yield file
+    except OSError as error:
+        if error.errno in FULL and not isinstance(error, WriteError):
+            raise WriteError(path, error) from error
+        raise

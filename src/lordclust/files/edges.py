@@ -2,25 +2,24 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import IntArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
-from lordclust.files.table import Table, Wish
+from lordclust.files.table import Matrix, ReadOptions, Table
 
 
-def read_edges(source: Source, wish: Wish) -> Table:
+def read_edges(source: Source, options: ReadOptions) -> Table:
     """Read lines "a b" or "a b weight" as a symmetric graph.
 
-    Lines that begin with # or % are comments. Words are parted by tabs if the line has
-    one, so that ids may hold spaces, otherwise by blanks. Samples are numbered as they
-    first appear. An edge without weight has weight 1. Of a -> b and b -> a the larger
-    weight is taken; the same edge twice is refused, as nobody can tell whether its
-    weights should be added.
+    Lines that begin with # or % are comments. Words are separated by tabs if the line
+    has one, so that ids may contain spaces, otherwise by blanks. Samples are numbered
+    as they first appear. An edge without weight has weight 1. Of a -> b and b -> a the
+    larger weight is used; duplicate edges are refused, because it is unclear whether
+    their weights should be added.
     """
     with source.lines() as lines:
         ids, ends, weights, places = _parsed(lines, source.path)
@@ -36,7 +35,7 @@ def _parsed(
 ) -> tuple[list[str], "array[int]", "array[float]", "array[int]"]:
     """Return samples, the two ends of each edge, the weights, and the lines.
 
-    Arrays, as lists of numbers take ten times the memory.
+    Arrays, because lists of numbers take ten times the memory.
     """
     number: dict[str, int] = {}
     ends, weights, places = array("q"), array("d"), array("q")
@@ -58,7 +57,7 @@ def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
         raise InputError(
             path,
             f"line {place} has {len(words)} words, but an edge has 2 or 3: 'a b' or "
-            "'a b weight'. Part ids that hold spaces by tabs.",
+            "'a b weight'. Use tabs if ids contain spaces.",
         )
     if len(words) == 2:
         return words[0], words[1], 1.0
@@ -69,15 +68,19 @@ def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
     if not np.isfinite(weight):
         raise InputError(
             path,
-            f"line {place} has the weight {words[2]!r}, but a weight is a finite "
-            "number. Correct it.",
+            f"line {place} has the weight {words[2]!r}, but a weight must be a "
+            "finite number. Correct it.",
         )
     return words[0], words[1], weight
 
 
 def _joined(
-    ids: list[str], ends: IntArray, weights: Any, places: Sequence[int], path: str
-) -> Any:
+    ids: list[str],
+    ends: IntArray,
+    weights: FloatArray,
+    places: Sequence[int],
+    path: str,
+) -> Matrix:
     """Return the symmetric graph, the larger weight where both directions are given."""
     n = len(ids)
     low, high = ends.min(axis=1), ends.max(axis=1)

@@ -1,18 +1,25 @@
-"""The one error that a bad file gives, and how far a packed file is trusted."""
+"""The errors that a bad file raises, and how much a compressed file may unpack to."""
 
-from pathlib import Path
+from __future__ import annotations
 
-#: Bytes that a packed file may always unpack to; fewer of text, as what is made of it
-#: takes up to ten times the memory.
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # it imports numpy, which the command line loads late
+    from lordclust._core.typing import PathLike
+
+#: Bytes that any compressed file may unpack to; less for text, because parsing it takes
+#: up to ten times the memory.
 ROOM, TEXT_ROOM = 256 * 2**20, 64 * 2**20
-#: Above that, how many times its own size: real data stay below, bombs reach 1000.
+#: Beyond that, how many times its own size: real data stay below, zip bombs reach 1000.
 RATIO = 200
-#: Characters of a message; names in a file may be of any length.
+#: Characters of a message; names in a file may have any length.
 LONGEST = 1000
 
 
 class InputError(ValueError):
-    """A file that cannot be read or written, told in one sentence.
+    """A file that cannot be read or written, explained in one sentence.
 
     Attributes
     ----------
@@ -21,11 +28,11 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> print(InputError("cells.csv", "the file is empty. Give it a row a sample."))
-    cells.csv: the file is empty. Give it a row a sample.
+    >>> print(InputError("cells.csv", "the file is empty. Give one line per sample."))
+    cells.csv: the file is empty. Give one line per sample.
     """
 
-    def __init__(self, path: str | Path, message: str) -> None:
+    def __init__(self, path: PathLike, message: str) -> None:
         super().__init__(str(path), message)
         self.path = str(path)
         self.message = message
@@ -36,26 +43,41 @@ class InputError(ValueError):
 
 
 class WriteError(OSError):
-    """A file that could not be written to its end, told in one sentence.
+    """A file that could not be written to its end, explained in one sentence."""
 
-    Examples
-    --------
-    >>> print(WriteError("a.csv", OSError(28, "No space left on device")))
-    a.csv: it could not be written (No space left on device). Make room, or give another folder; a file that had the name before is as it was.
-    """  # noqa: E501
-
-    def __init__(self, path: str | Path, error: OSError) -> None:
+    def __init__(self, path: PathLike, error: OSError) -> None:
         super().__init__(error.errno, error.strerror or str(error), str(path))
 
     def __str__(self) -> str:
         return (
-            f"{self.filename}: it could not be written ({self.strerror}). Make room, "
-            "or give another folder; a file that had the name before is as it was."
+            f"{self.filename}: it could not be written ({self.strerror}). Free some "
+            "space, or choose another folder; an existing file of that name is "
+            "unchanged."
         )
 
 
+@contextmanager
+def input_errors(path: str, damaged: str) -> Iterator[None]:
+    """Turn whatever a reader raises into an InputError.
+
+    Damaged files fail in many ways; ``damaged`` is the sentence for them, with a
+    place for the {reason}.
+    """
+    try:
+        yield
+    except (InputError, ImportError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.strerror is not None:
+            text = f"it cannot be opened ({error.strerror}). Check the name."
+            raise InputError(path, text) from error
+        lines = str(error).splitlines() or [type(error).__name__]
+        reason = lines[0].rstrip(".")[:200]
+        raise InputError(path, damaged.format(reason=reason)) from error
+
+
 def printable(text: str) -> str:
-    r"""Return text that a terminal shows and does not obey, its middle cut if long.
+    r"""Return text without control characters, its middle cut out if it is long.
 
     Examples
     --------
@@ -69,11 +91,15 @@ def printable(text: str) -> str:
 
 
 def allowance(packed: int, *, text: bool = False) -> int:
-    """Return how many bytes may be unpacked from so many.
-
-    Examples
-    --------
-    >>> allowance(0) // 2**20, allowance(2**20, text=True) // 2**20
-    (256, 264)
-    """
+    """Return how many bytes a file of a compressed size may unpack to."""
     return (TEXT_ROOM if text else ROOM) + RATIO * packed
+
+
+def check_unpacked(path: str, unpacked: float, most: int, advice: str) -> None:
+    """Refuse a file that unpacks to more bytes than its allowance."""
+    if unpacked > most:
+        raise InputError(
+            path,
+            f"it unpacks to more than the {most // 2**20} MB that are plausible for "
+            f"its size. {advice}",
+        )

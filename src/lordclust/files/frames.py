@@ -1,27 +1,34 @@
 """Tables of other libraries: Parquet by pyarrow, h5ad by anndata."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from lordclust._core.typing import FloatArray
 from lordclust._core.validation import missing_extra
-from lordclust.files.error import InputError, allowance
+from lordclust.files.error import InputError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
 from lordclust.files.source import Source
 from lordclust.files.table import (
-    Places,
+    Matrix,
+    ReadOptions,
+    Roles,
     Table,
-    Wish,
     as_labels,
+    check_sparse,
     names_ids,
+    not_numeric,
     position,
     shortened,
-    sound,
 )
 
+if TYPE_CHECKING:
+    from anndata import AnnData
 
-def read_parquet(source: Source, wish: Wish) -> Table:
+
+def read_parquet(source: Source, options: ReadOptions) -> Table:
     """Read a Parquet file."""
     try:
         from pyarrow import parquet
@@ -31,41 +38,33 @@ def read_parquet(source: Source, wish: Wish) -> Table:
     with source.open() as file:
         schema = parquet.read_schema(file)
         names = list(schema.names)
-        places = Places.of(wish, names, len(names), path)
-        wanted = _wanted(places, schema, path)
-        # A text of a million letters may stand for a million cells: it stays one.
+        roles = Roles.of(options, names, len(names), path)
+        wanted = _columns_to_read(roles, schema, path)
+        # A text of a million letters may be repeated in a million cells: keep it once.
         texts = [names[j] for j in wanted if _is_text(schema.field(j).type)]
         reader = parquet.ParquetFile(file, read_dictionary=texts)
         _check_size(reader.metadata, source)
         table = reader.read([names[j] for j in wanted])
-    label, id_column = places.label, places.id
-    if names and places.first_is_free():
-        named = names_ids(names[0]) or _tells_apart(table.column(names[0]))
-        id_column = 0 if named else None
-    chosen = places.rest(len(names), id_column)
-    columns = [_numbers(table.column(names[j]), names[j], path) for j in chosen]
-    return Table(
-        np.column_stack(columns) if columns else np.empty((table.num_rows, 0)),
-        ids=None if id_column is None else _texts(table.column(names[id_column])),
-        id_name=None if id_column is None else names[id_column],
-        names=[names[j] for j in chosen],
-        labels=None if label is None else as_labels(_texts(table.column(names[label]))),
-        label_name=None if label is None else names[label],
-        source=path,
-    )
+    if roles.first_is_free():
+        first = table.column(names[0])
+        if names_ids(names[0]) or _is_unique_text(first):
+            roles = roles.with_ids(0)
+    columns = [_numbers(table.column(names[j]), names[j], path) for j in roles.features]
+    X = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+    return roles.table(X, lambda j: _texts(table.column(names[j])), path)
 
 
-def _wanted(places: Places, schema: Any, path: str) -> list[int]:
-    """Return the columns to read, if each has one value a row."""
+def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
+    """Return the columns to read, if each has one value per row."""
     names = list(schema.names)
-    found = set(places.rest(len(names), places.id)) | {places.label, places.id}
-    if places.first_is_free() and names:
+    found = {*roles.features, roles.label, roles.id}
+    if roles.first_is_free():
         found.add(0)  # it may hold ids
     wanted = sorted(j for j in found if j is not None)
     for j in wanted:
         kind = str(schema.field(j).type)
         if kind.startswith(("list", "large_list", "fixed_size", "struct", "map")):
-            raise _no_number(names[j], kind, path)
+            raise not_numeric(path, f"{names[j]!r} is of type {kind}")
         if names.count(names[j]) > 1:
             raise InputError(path, f"two columns are called {names[j]!r}. Rename one.")
     return wanted
@@ -73,30 +72,25 @@ def _wanted(places: Places, schema: Any, path: str) -> list[int]:
 
 def _check_size(metadata: Any, source: Source) -> None:
     """Refuse a table that unpacks to more than is plausible."""
-    most = allowance(source.size)
-    packed = sum(
-        metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)
-    )
+    groups = range(metadata.num_row_groups)
+    unpacked = sum(metadata.row_group(i).total_byte_size for i in groups)
     cells = metadata.num_rows * metadata.num_columns
-    if cells < 0 or max(8 * cells, packed) > most:
-        raise InputError(
-            source.path,
-            f"it claims {metadata.num_rows} rows of {metadata.num_columns} columns, "
-            f"more than the {most // 2**20} MB that its size makes plausible. Write it "
-            "as csv or npy if it is yours.",
-        )
+    check_unpacked(
+        source.path,
+        float("inf") if cells < 0 else max(8 * cells, unpacked),
+        allowance(source.size),
+        "Write it as csv or npy if it is yours.",
+    )
 
 
 def _is_text(kind: Any) -> bool:
-    """Tell whether a type of Arrow is text, or bytes."""
+    """Return whether a type of Arrow is text, or bytes."""
     return any(word in str(kind) for word in ("string", "binary"))
 
 
-def _tells_apart(column: Any) -> bool:
-    """Tell whether a column of Arrow holds text that tells samples apart."""
-    if "string" not in str(column.type):
-        return False
-    return len(set(_texts(column))) == len(column)
+def _is_unique_text(column: Any) -> bool:
+    """Return whether a column of Arrow holds text without duplicates."""
+    return "string" in str(column.type) and len(set(_texts(column))) == len(column)
 
 
 def _texts(column: Any) -> list[str]:
@@ -112,32 +106,22 @@ def _texts(column: Any) -> list[str]:
     return found
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a cell as text."""
     return "" if value is None else str(value)
 
 
-def _numbers(column: Any, name: str, path: str) -> Any:
+def _numbers(column: Any, name: str, path: str) -> FloatArray:
     """Return a column of Arrow as float64; missing cells are NaN."""
     kind = "string" if _is_text(column.type) else str(column.type)
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
-        raise _no_number(name, kind, path)
+        raise not_numeric(path, f"{name!r} is of type {kind}")
     if column.null_count or kind == "bool":
         return np.array(column.to_pylist(), dtype=np.float64)
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
-def _no_number(name: str, kind: str, path: str) -> InputError:
-    """Return the error for a column that is no feature."""
-    return InputError(
-        path,
-        f"column {name!r} is of type {kind}, but features are numbers. Leave it out "
-        "with columns (--columns), or say that it is label_column (--label-column) or "
-        "id_column (--id-column).",
-    )
-
-
-def read_h5ad(source: Source, wish: Wish) -> Table:
+def read_h5ad(source: Source, options: ReadOptions) -> Table:
     """Read annotated data: X, a matrix of obsm, or with precomputed one of obsp."""
     try:
         from anndata import read_h5ad as load
@@ -147,56 +131,49 @@ def read_h5ad(source: Source, wish: Wish) -> Table:
         raise InputError("-", "h5ad cannot be piped. Give the name of a file.")
     check_hdf5(source)
     data = load(source.path)
-    X, names = _h5ad_samples(data, source.path, wish)
+    X, names = _h5ad_samples(data, source.path, options)
+    labels = None
+    if options.label_column is not None:
+        column = _entry(data.obs, str(options.label_column), "obs", source.path)
+        labels = as_labels(["" if v != v else str(v) for v in column.tolist()])
     return Table(
-        sparse.csr_array(sound(X)) if sparse.issparse(X) else np.asarray(X),
+        sparse.csr_array(check_sparse(X)) if sparse.issparse(X) else np.asarray(X),
         ids=[str(name) for name in data.obs_names],
         id_name=data.obs_names.name,
         names=names,
-        labels=_h5ad_labels(data, source.path, wish),
-        label_name=None if wish.label_column is None else str(wish.label_column),
+        labels=labels,
+        label_name=None if labels is None else str(options.label_column),
         source=source.path,
     )
 
 
-def _h5ad_samples(data: Any, path: str, wish: Wish) -> tuple[Any, list[str] | None]:
-    """Return the matrix asked for, and the names of its columns."""
-    if wish.precomputed:
-        key = wish.named("obsp") or _neighbors_key(data)
-        return _entry(data.obsp, key, "obsp", path), None
-    if (name := wish.named("obsm")) is not None:
+def _h5ad_samples(
+    data: "AnnData", path: str, options: ReadOptions
+) -> tuple[Matrix, list[str] | None]:
+    """Return the requested matrix, and the names of its columns."""
+    if options.precomputed:
+        settings = data.uns.get("neighbors", {})  # where scanpy keeps the graph
+        default = str(settings.get("connectivities_key", "connectivities"))
+        return _entry(data.obsp, options.named("obsp") or default, "obsp", path), None
+    if (name := options.named("obsm")) is not None:
         return _entry(data.obsm, name, "obsm", path), None
     if data.X is None:
         raise InputError(path, 'it holds no X. Name a matrix with columns="obsm:NAME".')
     names = [str(name) for name in data.var_names]
-    listed = wish.listed()
+    listed = options.listed()
     if listed is None:
         return data.X, names
     kept = [position(c, names, len(names), path, "columns") for c in listed]
-    return sound(data.X)[:, kept], [names[j] for j in kept]
+    return check_sparse(data.X)[:, kept], [names[j] for j in kept]
 
 
-def _neighbors_key(data: Any) -> str:
-    """Return where scanpy keeps the graph."""
-    settings = data.uns.get("neighbors", {})
-    return str(settings.get("connectivities_key", "connectivities"))
-
-
-def _entry(place: Any, key: str, what: str, path: str) -> Any:
-    """Return a named matrix, or say which there are."""
-    if key not in place:
-        known = shortened(list(place)) or "none"
+def _entry(entries: Mapping[str, Any], key: str, what: str, path: str) -> Any:
+    """Return a named matrix or column."""
+    if key not in entries:
+        known = shortened(list(entries)) or "none"
         raise InputError(
             path,
             f"there is no {what} entry {key!r}; there are: {known}. Name one with "
             f'columns="{what}:NAME".',
         )
-    return place[key]
-
-
-def _h5ad_labels(data: Any, path: str, wish: Wish) -> Any:
-    """Return a column of obs."""
-    if wish.label_column is None:
-        return None
-    column = _entry(data.obs, str(wish.label_column), "obs", path)
-    return as_labels(["" if v != v else str(v) for v in column.tolist()])
+    return entries[key]

@@ -1,32 +1,36 @@
-"""HDF5 files: looked through before anndata reads them, as it reads everything."""
+"""Checks of HDF5 files before anndata reads them, because it reads everything."""
 
+import math
 import mmap
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lordclust.files.error import ROOM, InputError, allowance
+from lordclust.files.error import ROOM, InputError, allowance, check_unpacked
 from lordclust.files.source import Source
 
-#: Groups and datasets of a file, and how deep groups may be in groups.
+if TYPE_CHECKING:
+    from h5py import Dataset, Group
+
+#: Largest number of groups and datasets in a file, and of groups within groups.
 MOST_ITEMS, DEEPEST = 100_000, 32
 _GZIP = 1
-#: How many times its size a packed chunk may unpack to.
+#: How many times its size a compressed chunk may unpack to.
 _GZIP_RATIO = 1032
 
 
 def check_hdf5(source: Source) -> None:
     """Refuse a file that points outside itself, or unpacks to more than is plausible.
 
-    Everything is counted as often as it is linked to, as it is read as often.
+    Everything is counted once per link, because it is read once per link.
     """
     import h5py  # anndata needs it too
 
     with h5py.File(source.path, "r") as file:
-        _Look(source, h5py).group(file, 0)
+        _Inspection(source, h5py).group(file, 0)
 
 
-class _Look:
-    """A walk through a file that adds up what reading it would take."""
+class _Inspection:
+    """A walk through a file that adds up the memory that reading it would take."""
 
     def __init__(self, source: Source, h5py: Any) -> None:
         self.h5py, self.path = h5py, source.path
@@ -34,8 +38,8 @@ class _Look:
         self.longest = _longest_text(source)
         self.items = self.total = 0
 
-    def group(self, group: Any, depth: int) -> None:
-        """Look at all that is in a group."""
+    def group(self, group: "Group", depth: int) -> None:
+        """Inspect everything in a group."""
         self._attributes(group)
         for name in group:
             self.items += 1
@@ -53,7 +57,7 @@ class _Look:
                 self._attributes(item)
                 self._dataset(item, name)
 
-    def _dataset(self, item: Any, name: str) -> None:
+    def _dataset(self, item: "Dataset", name: str) -> None:
         """Add the bytes of a dataset."""
         if item.is_virtual or item.external:
             raise self._refused(f"takes {name!r} from another file")
@@ -70,25 +74,20 @@ class _Look:
         else:
             self._add(int(item.size) * self.longest * len(item.dtype.names or "x"))
 
-    def _attributes(self, item: Any) -> None:
-        """Add the texts of attributes, as if each was the longest."""
+    def _attributes(self, item: "Group | Dataset") -> None:
+        """Add the texts of attributes, as if each were the longest."""
         for name in item.attrs:
             about = item.attrs.get_id(name)
             if about.dtype.hasobject:
-                count = 1
-                for length in about.shape:
-                    count *= int(length)
-                self._add(count * self.longest)
+                self._add(math.prod(map(int, about.shape)) * self.longest)
 
-    def _chunks(self, item: Any, name: str) -> None:
-        """Unpack chunks that are large when packed: they may not be what they claim."""
+    def _chunks(self, item: "Dataset", name: str) -> None:
+        """Unpack large compressed chunks: they may hold more than they claim."""
         plist = item.id.get_create_plist()
         filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
         if _GZIP not in filters:
             return
-        most = item.dtype.itemsize
-        for length in item.chunks:
-            most *= length
+        most = item.dtype.itemsize * math.prod(item.chunks)
         for i in range(item.id.get_num_chunks()):
             about = item.id.get_chunk_info(i)
             if about.size * _GZIP_RATIO < ROOM and filters.count(_GZIP) == 1:
@@ -100,15 +99,11 @@ class _Look:
     def _add(self, count: int) -> None:
         """Count bytes."""
         self.total += count
-        if self.total > self.most:
-            raise InputError(
-                self.path,
-                f"it unpacks to more than the {self.most // 2**20} MB that its size "
-                "makes plausible. Write it without compression if it is yours.",
-            )
+        advice = "Write it without compression if it is yours."
+        check_unpacked(self.path, self.total, self.most, advice)
 
     def _refused(self, what: str) -> InputError:
-        """Return the error for what anndata never writes."""
+        """Return the error for something that anndata never writes."""
         return InputError(
             self.path,
             f"it {what}, which anndata never writes. Read it with anndata and write it "
@@ -119,8 +114,8 @@ class _Look:
 def _longest_text(source: Source) -> int:
     """Return how long a text of variable length may be.
 
-    Texts are kept in heaps, and many cells may point to one text. The library finds
-    a heap by its signature, and a text is within one.
+    Texts are stored in heaps, and many cells may point to one text. The library finds a
+    heap by its signature, and a text is within one.
     """
     longest, signature = 4096, b"GCOL\x01"
     if source.size == 0:

@@ -1,26 +1,26 @@
 """MATLAB files up to version 7."""
 
 import io
+import math
 import zlib
 from inspect import signature
 from struct import Struct
-from typing import Any
 
-from lordclust.files.arrays import Lazy, check_sparse_shape, chosen
-from lordclust.files.error import InputError, allowance
+from lordclust.files.arrays import Array, check_sparse_shape, chosen
+from lordclust.files.error import InputError, allowance, check_unpacked
 from lordclust.files.source import Source
-from lordclust.files.table import Table, Wish, sound
+from lordclust.files.table import ReadOptions, Table, check_sparse
 
-#: Classes of arrays that are read; cells and structs may be nested without end.
+#: Classes of arrays that are read; cells and structs could be nested without end.
 _KINDS = frozenset(
     {"double", "single", "logical", "char", "sparse"}
     | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
-_MATRIX, _PACKED = 14, 15
+_MATRIX, _COMPRESSED = 14, 15
 #: Bytes of a number, by the type of a part.
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
-#: All types of parts: numbers, matrices, packed ones, and text.
-_TYPES = frozenset({*_SIZES, _MATRIX, _PACKED, 16, 17, 18})
+#: All types of parts: numbers, matrices, compressed ones, and text.
+_TYPES = frozenset({*_SIZES, _MATRIX, _COMPRESSED, 16, 17, 18})
 #: The class of sparse arrays, and which of their parts is which.
 _SPARSE = 5
 _FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
@@ -28,7 +28,7 @@ _FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
 _HEAD = 128
 
 
-def read_mat_file(source: Source, wish: Wish) -> Table:
+def read_mat_file(source: Source, options: ReadOptions) -> Table:
     """Read an array of a MATLAB file, with its labels and ids."""
     from scipy.io import loadmat, whosmat
 
@@ -51,58 +51,47 @@ def read_mat_file(source: Source, wish: Wish) -> Table:
     for name, shape, kind in known:
         if kind == "sparse":
             check_sparse_shape(shape, len(content), source.path)
-        elif min(shape, default=0) < 0 or 8 * _count(shape) > most:
+        elif min(shape, default=0) < 0 or 8 * math.prod(map(int, shape)) > most:
             raise InputError(
                 source.path,
                 f"it claims an array {name!r} of shape {shape}, implausible for its "
                 "size. It is damaged: save it again.",
             )
 
-    # SciPy warns who does not say which kind of sparse arrays is wanted, from 1.18 on.
+    # From 1.18 on, SciPy warns unless the kind of sparse arrays is given.
     new = "spmatrix" in signature(loadmat).parameters
-    kind_of_sparse = {"spmatrix": False} if new else {}
+    sparse_kind = {"spmatrix": False} if new else {}
 
-    def load(name: str) -> Any:
-        file = io.BytesIO(content)
-        return sound(loadmat(file, variable_names=[name], **kind_of_sparse)[name])
+    def load(name: str) -> Array:
+        arrays = loadmat(io.BytesIO(content), variable_names=[name], **sparse_kind)
+        X: Array = check_sparse(arrays[name])
+        return X
 
-    return chosen(Lazy({name: name for name in tables}, load), source, wish)
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    """Return how many numbers an array of that shape has."""
-    count = 1
-    for length in shape:
-        count *= int(length)
-    return count
+    return chosen(tables, load, source, options)
 
 
 def _unpacked(content: bytes, most: int, path: str) -> bytes:
-    """Return the file with its arrays not packed, if they are plausible.
+    """Return the file with its arrays uncompressed, if they are plausible.
 
-    SciPy trusts what a packed array claims to hold, and asks for the memory.
+    SciPy trusts the size that a compressed array claims, and allocates the memory.
     """
     if 0 in content[:4] or len(content) < _HEAD:
-        return content  # version 4 packs nothing
+        return content  # version 4 has no compression
     tag = Struct("<II" if content[126:128] == b"IM" else ">II")
-    parts, at = [content[:_HEAD]], _HEAD
+    parts, at, total = [content[:_HEAD]], _HEAD, 0
     while at + tag.size <= len(content):
         kind, length = tag.unpack_from(content, at)
         begin, at = at + tag.size, at + tag.size + length
         part = content[begin:at]
-        if kind != _PACKED:
+        if kind != _COMPRESSED:
             _check_parts(part, tag, path)
             parts += [tag.pack(kind, length), part]
             continue
         packed = zlib.decompressobj()
         claimed = tag.unpack(packed.decompress(part, tag.size))[1]
-        most -= claimed
-        if most < 0:
-            raise InputError(
-                path,
-                "it unpacks to more than its size makes plausible. Save it without "
-                "compression (-v6) if it is yours.",
-            )
+        total += claimed
+        advice = "Save it without compression (-v6) if it is yours."
+        check_unpacked(path, total, most, advice)
         plain = packed.decompress(packed.unconsumed_tail, claimed) if claimed else b""
         _check_parts(plain, tag, path)
         parts += [tag.pack(_MATRIX, len(plain)), plain]
@@ -114,7 +103,7 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
     at, parts = 0, []
     while at + tag.size <= len(matrix):
         kind, length = tag.unpack_from(matrix, at)
-        if kind >> 16:  # up to four bytes stand in the tag
+        if kind >> 16:  # up to four bytes are in the tag itself
             parts.append((kind & 0xFFFF, matrix[at + 4 : at + 4 + (kind >> 16)]))
             at += tag.size
             continue
@@ -132,11 +121,11 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
 
 
 def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:
-    """Tell whether SciPy can make an array of parts: it looks at none of them."""
+    """Return whether SciPy can use the parts of an array, which it does not check."""
     if any(kind not in _TYPES for kind, _ in parts):
         return False
     if len(parts) <= _SHAPE or len(parts[_FLAGS][1]) != 8:
-        return True  # no array, which SciPy sees
+        return True  # not an array, which SciPy notices
     flags, _ = Struct(f"{order}II").unpack(parts[_FLAGS][1])
     if flags & 0xFF != _SPARSE:
         return True

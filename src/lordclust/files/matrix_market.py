@@ -4,7 +4,7 @@ scipy's reader is compiled code that a damaged file can crash.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from scipy import sparse
 from lordclust._core.typing import FloatArray
 from lordclust.files.arrays import check_sparse_shape
 from lordclust.files.error import InputError
+from lordclust.files.table import Matrix
 
 _BLOCK = 1 << 24  # bytes that are converted at once
 _MAGIC = b"%%matrixmarket"
@@ -22,7 +23,7 @@ _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
 class _Head(NamedTuple):
-    """What a file says of its matrix, and where the entries begin."""
+    """The header of a file, and where the entries begin."""
 
     layout: str
     field: str
@@ -32,26 +33,8 @@ class _Head(NamedTuple):
     body: int
 
 
-def read_mtx(content: bytes, path: str) -> Any:
-    """Return the matrix in the bytes of a MatrixMarket file.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    path : str
-        What to call it in messages.
-
-    Returns
-    -------
-    X : ndarray or csr_array
-
-    Examples
-    --------
-    >>> read_mtx(b"%%MatrixMarket matrix array real general\\n2 1\\n0.5\\n2\\n", "x")
-    array([[0.5],
-           [2. ]])
-    """
+def read_mtx(content: bytes, path: str) -> Matrix:
+    """Return the matrix in the bytes of a MatrixMarket file."""
     head = _head(content, path)
     width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
     numbers = _numbers(content, head.body, width, path)
@@ -66,7 +49,7 @@ def read_mtx(content: bytes, path: str) -> Any:
 
 
 def _head(content: bytes, path: str) -> _Head:
-    """Return what a file says of its matrix, if that is possible."""
+    """Return the header of a file, if it is valid."""
     lines: list[bytes] = []
     body = 0
     while body < len(content) and len(lines) < 2:
@@ -80,16 +63,16 @@ def _head(content: bytes, path: str) -> _Head:
     if not first.startswith(_MAGIC) or len(words) != 5 or words[1] != "matrix":
         raise InputError(
             path,
-            "it does not begin like a MatrixMarket file. It is of another format, or "
-            "damaged: write it with scipy.io.mmwrite.",
+            "it does not begin like a MatrixMarket file. It is damaged or of another "
+            "format: write it with scipy.io.mmwrite.",
         )
     layout, field, symmetry = words[2:]
     if layout not in _LAYOUTS or field not in _FIELDS or symmetry not in _SYMMETRIES:
         raise InputError(
             path,
-            f"it holds a matrix of kind {layout} {field} {symmetry}, but real ones can "
-            "be read, coordinate or array, general, symmetric or skew-symmetric. "
-            "Convert it.",
+            f"it holds a matrix of kind {layout} {field} {symmetry}, but only real "
+            "ones can be read, coordinate or array, general, symmetric or "
+            "skew-symmetric. Convert it.",
         )
     shape, entries = _size(lines[1] if len(lines) > 1 else b"", words, path)
     if entries > len(content):  # an entry takes two bytes or more
@@ -106,12 +89,12 @@ def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], in
     """Return the shape, and how many entries there must be."""
     _, _, layout, _, symmetry = words
     parts = line.split()
-    # Nobody has a matrix whose size takes more digits.
+    # No real matrix has a size with more digits.
     sound = all(part.isdigit() and len(part) <= 15 for part in parts)
     if not sound or len(parts) != (2 if layout == "array" else 3):
         raise InputError(
             path,
-            "there is no line with the size of the matrix. It is cut, or no "
+            "there is no line with the size of the matrix. It is cut, or not a "
             "MatrixMarket file: write it with scipy.io.mmwrite.",
         )
     rows, columns, *rest = (int(part) for part in parts)
@@ -128,7 +111,7 @@ def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], in
 
 
 def _numbers(content: bytes, start: int, width: int, path: str) -> FloatArray:
-    """Return the lines from a place on as rows of so many numbers."""
+    """Return the lines from ``start`` on as rows of ``width`` numbers."""
     parts: list[FloatArray] = [np.empty((0, width))]
     line = 0
     while start < len(content):
@@ -141,7 +124,7 @@ def _numbers(content: bytes, start: int, width: int, path: str) -> FloatArray:
 
 
 def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
-    """Return some lines as rows of numbers; so many lines came before."""
+    """Return some lines as rows of numbers; ``line`` lines precede them."""
     letters = np.frombuffer(text, np.uint8)
     space = (letters == 32) | ((letters >= 9) & (letters <= 13))
     begins = ~space
@@ -157,7 +140,7 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # about text that is no number
+            warnings.simplefilter("error")  # about text that is not a number
             numbers = np.fromstring(text, dtype=np.float64, sep=" ")
     except (ValueError, DeprecationWarning):
         numbers = np.empty(0)
@@ -169,7 +152,7 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
 
 
 def _dense(numbers: FloatArray, head: _Head, path: str) -> FloatArray:
-    """Return a matrix that is written column by column, in part if symmetric."""
+    """Return a matrix written column by column; half of it if symmetric."""
     if head.symmetry == "general":
         return np.ascontiguousarray(numbers.reshape(head.shape, order="F"))
     n, sign = head.shape[0], _SYMMETRIES[head.symmetry]
@@ -180,8 +163,8 @@ def _dense(numbers: FloatArray, head: _Head, path: str) -> FloatArray:
     return X
 
 
-def _sparse(numbers: FloatArray, head: _Head, path: str) -> Any:
-    """Return a matrix that is written entry by entry, places from 1."""
+def _sparse(numbers: FloatArray, head: _Head, path: str) -> Matrix:
+    """Return a matrix written entry by entry, with positions from 1."""
     places = numbers[:, :2]
     inside = (places >= 1) & (places <= head.shape) & (places == np.floor(places))
     if not inside.all():

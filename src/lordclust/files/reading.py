@@ -3,22 +3,19 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from lordclust._core.typing import PathLike
 from lordclust._core.validation import check_choice, unknown_name
-from lordclust.files.arrays import (
-    read_mtx_file,
-    read_npy_file,
-    read_npz_file,
-)
+from lordclust.files.arrays import read_mtx_file, read_npy_file, read_npz_file
 from lordclust.files.edges import read_edges
-from lordclust.files.error import InputError
+from lordclust.files.error import InputError, input_errors
 from lordclust.files.frames import read_h5ad, read_parquet
 from lordclust.files.matlab import read_mat_file
 from lordclust.files.source import Source
-from lordclust.files.table import Table, Wish, checked
+from lordclust.files.table import ReadOptions, Table, checked
 from lordclust.files.text import read_csv, read_tsv
 
 #: How to read each format.
-READERS: dict[str, Callable[[Source, Wish], Table]] = {
+READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "csv": read_csv,
     "tsv": read_tsv,
     "parquet": read_parquet,
@@ -35,7 +32,7 @@ SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet"}
 
 
 def read(
-    path: str | Path,
+    path: PathLike,
     *,
     format: str | None = None,
     columns: str | Sequence[str | int] | None = None,
@@ -49,25 +46,25 @@ def read(
     Parameters
     ----------
     path : str or Path
-        The file; "-" is standard input, csv unless ``format`` says otherwise.
+        The file; "-" is standard input, csv by default.
     format : str, optional
-        csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default the suffix of
-        the name says it. csv, tsv, mtx and edges may be packed (.gz).
+        csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default from the
+        suffix of the name. csv, tsv, mtx and edges may be compressed (.gz).
     columns : list of str or int, or str, optional
-        The features, by name or by place from 0, text parted by commas; by default
-        all columns but ids and labels. "array:NAME" is an array of a npz or mat file,
-        otherwise the one called X or the only one; "obsm:NAME" and "obsp:NAME" a
-        matrix of h5ad.
+        The features, by name or by position from 0; text is split at commas. By
+        default all columns except ids and labels. "array:NAME" is an array of a npz or
+        mat file, by default the one called X or the only one; "obsm:NAME" and
+        "obsp:NAME" are matrices of h5ad.
     label_column : str or int, optional
         The column (npz, mat: the array; h5ad: the column of obs) of classes.
     id_column : str or int, optional
-        The column of ids. By default the first one if it holds text and no text
-        twice, or if the header calls it id, or has no name for it.
+        The column of ids. By default the first one if it holds text without
+        duplicates, or if the header calls it id or leaves its name empty.
     header : bool or "auto", default="auto"
         Whether the first line of csv or tsv names the columns. "auto": if it has text
-        where there are numbers below.
+        above numbers.
     precomputed : bool, default=False
-        The file holds similarities of all samples with all. A .txt is then a list of
+        The file holds the similarities between all samples. A .txt is then a list of
         edges, and h5ad gives its connectivities.
 
     Returns
@@ -78,13 +75,13 @@ def read(
     ------
     InputError
         If the file is damaged, not plausible, or does not hold finite numbers: one
-        sentence that says where, and what to do. No file can run code.
+        sentence that states where, and what to do. No file can run code.
 
     Notes
     -----
     Semicolons and tabs are recognised in csv; with semicolons, numbers may have
     decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
-    symmetric by the larger weight, and an edge given twice is refused.
+    symmetric by the larger weight, and duplicate edges are refused.
 
     Examples
     --------
@@ -98,55 +95,37 @@ def read(
     source = Source(str(path))
     if not isinstance(header, bool):
         check_choice(header, ["auto"], "header")
-    wish = Wish(columns, label_column, id_column, header, precomputed)
+    options = ReadOptions(columns, label_column, id_column, header, precomputed)
     kind = _format(source.path, format, precomputed)
-    try:
-        table = READERS[kind](source, wish)
+    damaged = (
+        f"it cannot be read as {kind} ({{reason}}). It is cut, damaged or of another "
+        "format: write it again, or name the format."
+    )
+    with input_errors(source.path, damaged):
+        table = READERS[kind](source, options)
         if label_column is not None and table.labels is None:
             raise InputError(
                 source.path,
-                f"a file of format {kind} has no column of labels, but "
-                f"{label_column!r} is asked for. Leave it out.",
+                f"a file of format {kind} has no column of labels, but label_column is "
+                f"{label_column!r}. Leave it out.",
             )
         return checked(table, precomputed=precomputed or kind == "edges")
-    except (InputError, ImportError):
-        raise
-    except OSError as error:
-        if error.strerror is None:
-            raise _damaged(source.path, kind, error) from error
-        raise InputError(
-            source.path, f"it cannot be opened ({error.strerror}). Check the name."
-        ) from error
-    except Exception as error:  # a damaged file fails in many ways
-        raise _damaged(source.path, kind, error) from error
-
-
-def _damaged(path: str, kind: str, error: Exception) -> InputError:
-    """Return the error for a file that is not what its format asks for."""
-    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
-    return InputError(
-        path,
-        f"it cannot be read as {kind} ({reason}). It is cut, damaged or of another "
-        "format: write it again, or name the format.",
-    )
 
 
 def _format(path: str, format: str | None, precomputed: bool) -> str:
-    """Return the format that is named, or that the suffix stands for."""
+    """Return the format that is named, or that of the suffix."""
     if format is not None:
         if format not in READERS:
             raise unknown_name("format", format, READERS)
         return format
-    if path == "-":
-        return "edges" if precomputed else "csv"
     suffix = Path(path.lower().removesuffix(".gz")).suffix.removeprefix(".")
-    if suffix == "txt":
+    if path == "-" or suffix == "txt":
         return "edges" if precomputed else "csv"
     kind = SUFFIXES.get(suffix, suffix)
     if kind not in READERS:
         raise InputError(
             path,
-            f"the suffix {suffix!r} says no format. Name it: one of "
+            f"the suffix {suffix!r} is not a known format. Name the format: one of "
             f"{', '.join(READERS)}.",
         )
     return kind

@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, a packed file, or standard input."""
+"""Bytes from a file, a compressed file, or standard input."""
 
 import codecs
 import gzip
@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, cast
 
-from lordclust.files.error import InputError, allowance
+from lordclust.files.error import InputError, allowance, check_unpacked
 
-#: Characters that a line may have.
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+#: Largest number of characters of a line.
 LINE = 64 * 2**20
 _BLOCK = 1 << 20
 
@@ -32,7 +35,7 @@ class Source:
 
     @cached_property
     def _input(self) -> bytes:
-        """What came on standard input."""
+        """The content of standard input."""
         return sys.stdin.buffer.read()
 
     @property
@@ -43,34 +46,34 @@ class Source:
         return Path(self.path).stat().st_size
 
     def open(self) -> IO[bytes]:
-        """Return the bytes, unpacked if the name ends in .gz."""
+        """Return the bytes, decompressed if the name ends in .gz."""
         if self.path == "-":
             return io.BytesIO(self._input)
         if not self.path.lower().endswith(".gz"):
             return open(self.path, "rb")
-        packed: Any = _Bounded(gzip.GzipFile(self.path), self)
-        return io.BufferedReader(packed, _BLOCK)
+        bounded = _Bounded(gzip.GzipFile(self.path), self)
+        return cast(IO[bytes], io.BufferedReader(bounded, _BLOCK))
 
     @contextmanager
     def lines(self) -> Iterator[Iterator[str]]:
-        """Give the lines of a text in UTF-8, line ends kept."""
+        """Yield the lines of a text in UTF-8, with their line ends."""
+
+        def bounded() -> Iterator[str]:
+            while line := text.readline(LINE):
+                if len(line) == LINE:  # an endless one must not fill the memory
+                    raise InputError(
+                        self.path,
+                        f"a line is longer than {LINE // 2**20} million characters. "
+                        "Give one sample per line, or use another format.",
+                    )
+                yield line
+
         with self.open() as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", newline="")
             try:
-                yield self._bounded_lines(text)
+                yield bounded()
             except UnicodeDecodeError:
                 raise self._not_text() from None
-
-    def _bounded_lines(self, text: IO[str]) -> Iterator[str]:
-        """Yield lines; one without an end must not fill the memory."""
-        while line := text.readline(LINE):
-            if len(line) == LINE:
-                raise InputError(
-                    self.path,
-                    f"a line is longer than {LINE // 2**20} million characters. Give a "
-                    "text with one sample a line, or another format.",
-                )
-            yield line
 
     def _not_text(self) -> InputError:
         """Return the error that names the first byte that is not UTF-8."""
@@ -94,25 +97,26 @@ class Source:
 
 
 class _Bounded(io.RawIOBase):
-    """A packed file that refuses to unpack to more than is plausible."""
+    """A compressed file that refuses to unpack to more than is plausible."""
 
     def __init__(self, file: gzip.GzipFile, source: Source) -> None:
         self.file, self.source = file, source
-        self.most = self.left = allowance(source.size, text=True)
+        self.most, self.read_so_far = allowance(source.size, text=True), 0
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        data = self.file.read(len(buffer))
-        self.left -= len(data)
-        if self.left < 0:
-            raise InputError(
-                self.source.path,
-                f"it unpacks to more than {self.most // 2**20} MB, which its size "
-                "makes implausible. Unpack it first (gunzip) if it is yours.",
-            )
-        buffer[: len(data)] = data
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = self.file.read(len(view))
+        self.read_so_far += len(data)
+        check_unpacked(
+            self.source.path,
+            self.read_so_far,
+            self.most,
+            "Unpack it first (gunzip) if it is yours.",
+        )
+        view[: len(data)] = data
         return len(data)
 
     def close(self) -> None:

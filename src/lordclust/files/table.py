@@ -1,15 +1,19 @@
-"""What a file holds, whatever its format: samples, their names and classes."""
+"""The contents of a file, whatever its format: samples, their names and classes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from lordclust._core.typing import BoolArray
+from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
 from lordclust.files.error import ROOM, InputError
+
+#: Samples and features, or similarities: a dense array or a scipy sparse one.
+Matrix: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,26 +23,26 @@ class Table:
     Attributes
     ----------
     X : ndarray of float64 or csr_array, shape (n, d)
-        One sample a row; finite. With ``precomputed`` the similarities, (n, n).
+        One sample per row; finite. With ``precomputed`` the similarities, (n, n).
     ids : list of str, optional
-        What the file calls the samples.
+        Names of the samples.
     id_name : str, optional
-        What it calls the column of ids.
+        Name of the column of ids.
     names : list of str, optional
-        What it calls the features.
+        Names of the features.
     labels : ndarray of int or str, shape (n,), optional
-        Classes: whole numbers where all are, otherwise text; "" where one is missing.
+        Classes: whole numbers if all are, otherwise text; "" where one is missing.
     label_name : str, optional
-        What it calls the column of labels.
+        Name of the column of labels.
     source : str
         The file; "-" is standard input.
     """
 
-    X: Any
+    X: Matrix
     ids: list[str] | None = None
     id_name: str | None = None
     names: list[str] | None = None
-    labels: Any = None
+    labels: npt.NDArray[Any] | None = None
     label_name: str | None = None
     source: str = "-"
 
@@ -49,8 +53,8 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a reader is asked for."""
+class ReadOptions:
+    """The options of :func:`lordclust.files.read`."""
 
     columns: str | Sequence[str | int] | None = None
     label_column: str | int | None = None
@@ -59,7 +63,7 @@ class Wish:
     precomputed: bool = False
 
     def listed(self) -> list[str | int] | None:
-        """Return the columns asked for one by one; text is parted at commas."""
+        """Return the requested columns one by one; text is split at commas."""
         if self.columns is None:
             return None
         if isinstance(self.columns, str):
@@ -67,69 +71,89 @@ class Wish:
         return list(self.columns)
 
     def named(self, kind: str) -> str | None:
-        """Return NAME if the columns are "kind:NAME".
-
-        Examples
-        --------
-        >>> Wish("obsm:X_pca").named("obsm")
-        'X_pca'
-        """
+        """Return NAME if the columns are "kind:NAME"."""
         if isinstance(self.columns, str) and self.columns.startswith(f"{kind}:"):
             return self.columns.removeprefix(f"{kind}:")
         return None
 
 
 @dataclass(frozen=True)
-class Places:
-    """Which columns of a table are what."""
+class Roles:
+    """The roles of columns: features, labels or ids, by position."""
 
-    features: list[int] | None
+    names: list[str] | None
+    width: int
     label: int | None
     id: int | None
+    requested: list[int] | None = None
 
     @classmethod
-    def of(cls, wish: Wish, names: list[str] | None, width: int, path: str) -> Self:
-        """Return the columns that were asked for; no features mean all others."""
+    def of(
+        cls, options: ReadOptions, names: list[str] | None, width: int, path: str
+    ) -> Self:
+        """Return the requested roles."""
 
-        def place(what: str) -> int | None:
-            column = getattr(wish, what)
-            if column is None:
-                return None
-            return position(column, names, width, path, what)
+        def place(column: str | int | None, what: str) -> int | None:
+            return (
+                None if column is None else position(column, names, width, path, what)
+            )
 
-        listed = wish.listed()
-        features = None
-        if listed is not None:
-            features = [position(c, names, width, path, "columns") for c in listed]
-        return cls(features, place("label_column"), place("id_column"))
+        listed = options.listed()
+        return cls(
+            names,
+            width,
+            place(options.label_column, "label_column"),
+            place(options.id_column, "id_column"),
+            None if listed is None
+            else [position(c, names, width, path, "columns") for c in listed],
+        )  # fmt: skip
+
+    @property
+    def features(self) -> list[int]:
+        """The requested columns, or all but labels and ids."""
+        if self.requested is not None:
+            return self.requested
+        return [j for j in range(self.width) if j not in (self.label, self.id)]
 
     def first_is_free(self) -> bool:
-        """Tell whether the first column may be taken for ids."""
-        return self.id is None and 0 not in (self.label, *(self.features or ()))
+        """Return whether the first column may hold ids without being named."""
+        taken = (self.label, *(self.requested or ()))
+        return self.id is None and self.width > 0 and 0 not in taken
 
-    def rest(self, width: int, id_column: int | None) -> list[int]:
-        """Return the features: those asked for, or all but labels and ids."""
-        if self.features is not None:
-            return self.features
-        return [j for j in range(width) if j not in (self.label, id_column)]
+    def with_ids(self, column: int | None) -> Self:
+        """Return the roles with another column of ids."""
+        return replace(self, id=column)
+
+    def table(
+        self, X: FloatArray, texts: Callable[[int], Sequence[str]], path: str
+    ) -> Table:
+        """Return the table of features X, with ids and labels from other columns."""
+        names, label = self.names, self.label
+
+        def name(column: int | None) -> str | None:
+            return None if column is None or names is None else names[column]
+
+        return Table(
+            X,
+            ids=None if self.id is None else list(texts(self.id)),
+            id_name=name(self.id),
+            names=None if names is None else [names[j] for j in self.features],
+            labels=None if label is None else as_labels(texts(label)),
+            label_name=name(label),
+            source=path,
+        )
 
 
 def position(
     column: str | int, names: list[str] | None, width: int, path: str, what: str
 ) -> int:
-    """Return which column is meant, by its name or its place from 0.
-
-    Examples
-    --------
-    >>> position("b", ["a", "b"], 2, "t.csv", "columns"), position("1", None, 2, "", "")
-    (1, 1)
-    """
+    """Return the position of a column, given by its name or its position from 0."""
     if names is not None and column in names:
         if names.count(str(column)) > 1:
             raise InputError(
                 path,
-                f"{what} asks for {column!r}, but {names.count(str(column))} columns "
-                "have that name. Rename them, or give places from 0.",
+                f"{what} is {column!r}, but {names.count(str(column))} columns have "
+                "that name. Rename them, or give positions from 0.",
             )
         return names.index(str(column))
     if str(column).isdecimal() and int(column) < width:
@@ -137,76 +161,64 @@ def position(
     known = "no header" if names is None else f"columns {shortened(names)}"
     raise InputError(
         path,
-        f"{what} asks for {column!r}, but the file has {known} and {width} columns. "
-        f"Give a name from the header, or a place from 0 to {width - 1}.",
+        f"{what} is {column!r}, but the file has {known} and {width} columns. Give a "
+        f"name from the header, or a position from 0 to {width - 1}.",
+    )
+
+
+def not_numeric(path: str, what: str) -> InputError:
+    """Return the error for a column that cannot be a feature."""
+    return InputError(
+        path,
+        f"column {what}, but features are numbers. Leave it out with columns "
+        "(--columns), or declare it as label_column (--label-column) or id_column "
+        "(--id-column).",
     )
 
 
 def names_ids(name: str) -> bool:
-    """Tell whether the first column of this name holds ids, whatever is in it.
+    """Return whether a first column of this name holds ids, whatever its contents.
 
-    An index of pandas has no name. Taken for a feature, ids would outweigh all others.
-
-    Examples
-    --------
-    >>> names_ids("ID"), names_ids(""), names_ids("idle")
-    (True, True, False)
+    An index of pandas has no name. As a feature, ids would outweigh all others.
     """
     return name.strip().lower() in ("", "id")
 
 
 def shortened(names: Sequence[str], count: int = 6) -> str:
-    """Return the first names as text.
-
-    Examples
-    --------
-    >>> shortened(["a", "b", "c"], 2)
-    'a, b, ...'
-    """
+    """Return the first names as text."""
     return ", ".join([*names[:count], *(["..."] if len(names) > count else [])])
 
 
-def as_labels(cells: Sequence[str]) -> Any:
-    """Return classes as whole numbers if all are, otherwise as text.
-
-    Examples
-    --------
-    >>> as_labels(["2", "0"]), as_labels(["2", "x"])
-    (array([2, 0]), array(['2', 'x'], dtype='<U1'))
-    """
+def as_labels(cells: Sequence[str]) -> npt.NDArray[Any]:
+    """Return classes as whole numbers if all are, otherwise as text."""
     texts = [cell.strip() for cell in cells]
-    # Of text like "007" or "1_0" the number alone would lose something.
-    if all(str(int(t)) == t if _whole(t) else False for t in texts):
-        return np.array([int(t) for t in texts], dtype=np.int64)
+    # As a number, text such as "007" or "1_0" would lose something.
+    if all(_is_integer(text) and str(int(text)) == text for text in texts):
+        return np.array([int(text) for text in texts], dtype=np.int64)
     return text_array(texts)
 
 
-def text_array(texts: Sequence[str]) -> Any:
-    """Return texts as an array; as one of objects if that would be a huge one.
+def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:
+    """Return texts as an array, of objects if a fixed width would take much memory.
 
-    NumPy gives every text the room of the longest.
-
-    Examples
-    --------
-    >>> text_array(["a", "bc"])
-    array(['a', 'bc'], dtype='<U2')
+    NumPy gives every text the width of the longest.
     """
     longest = max(map(len, texts), default=0)
     huge = 4 * longest * len(texts) > ROOM
     return np.array(texts, dtype=object if huge else np.str_)
 
 
-def _whole(text: str) -> bool:
-    """Tell whether text is an integer of up to 18 digits."""
+def _is_integer(text: str) -> bool:
+    """Return whether text is an integer of up to 18 digits."""
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdecimal() and len(digits) <= 18
 
 
-def sound(X: Any) -> Any:
-    """Return X, if compiled code may trust the indices of a sparse one.
+def check_sparse(X: Matrix) -> Matrix:
+    """Return X if the indices of a sparse one are valid.
 
-    What a file says of them must be looked at before any conversion or choice of
-    columns: these write to wherever an index points.
+    Indices from a file must be checked before any conversion or choice of columns:
+    compiled code writes wherever an index points.
     """
     if sparse.issparse(X) and X.format in ("csr", "csc"):
         check_indices(X)
@@ -214,8 +226,8 @@ def sound(X: Any) -> Any:
 
 
 def checked(table: Table, *, precomputed: bool) -> Table:
-    """Return the table with X in float64, if it is what a method can take."""
-    X = _real(sound(table.X), table.source)
+    """Return the table with X in float64, if a method can use it."""
+    X = _real(check_sparse(table.X), table.source)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(
             table.source,
@@ -235,10 +247,10 @@ def checked(table: Table, *, precomputed: bool) -> Table:
                 f"there are {len(values)} {name} for {X.shape[0]} samples. Give one "
                 "for each.",
             )
-    return Table(X, *(getattr(table, f) for f in list(table.__dataclass_fields__)[1:]))
+    return replace(table, X=X)
 
 
-def _real(X: Any, path: str) -> Any:
+def _real(X: Matrix, path: str) -> Matrix:
     """Return X as float64 of two dimensions."""
     if X.ndim != 2:
         raise InputError(
@@ -261,23 +273,21 @@ def _real(X: Any, path: str) -> Any:
     return X
 
 
-def _refuse_infinite(X: Any, table: Table) -> None:
-    """Refuse NaN and infinity, naming the first place."""
+def _refuse_infinite(X: Matrix, table: Table) -> None:
+    """Refuse NaN and infinity, and name the first place."""
     values = X.data if sparse.issparse(X) else X
     bad: BoolArray = ~np.isfinite(values)
-    count = int(np.count_nonzero(bad))
-    if not count:
+    if not bad.any():
         return
+    row, *rest = np.argwhere(bad)[0]
     if sparse.issparse(X):
         coo = X.tocoo()
-        at = int(np.flatnonzero(~np.isfinite(coo.data))[0])
-        row, column = int(coo.row[at]), int(coo.col[at])
-    else:
-        row, column = (int(i) for i in np.argwhere(bad)[0])
+        row, rest = coo.row[row], [coo.col[row]]
+    column = int(rest[0])
     name = table.names[column] if table.names is not None else column
     raise InputError(
         table.source,
-        f"values are missing or infinite in {count} of {values.size} entries, the "
-        f"first in row {row}, column {name!r} (counted from 0). Fill them, or leave "
-        "these rows out.",
+        f"values are missing or infinite in {np.count_nonzero(bad)} of {values.size} "
+        f"entries, the first in row {row}, column {name!r} (counted from 0). Fill "
+        "them, or leave these rows out.",
     )

@@ -5,40 +5,39 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray
 from lordclust.files.error import InputError
 from lordclust.files.source import Source
-from lordclust.files.table import Places, Table, Wish, as_labels, names_ids
+from lordclust.files.table import ReadOptions, Roles, Table, names_ids, not_numeric
 
-#: Cells that stand for a value that is not there.
+#: Cells that mean a missing value.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-#: Rows, and cells, that are converted at once: their text is then forgotten.
+#: Rows, and cells, that are converted at once; their text is then dropped.
 _CHUNK, _CELLS = 5000, 1 << 22
-#: Lines, and characters, that tell how cells are parted.
+#: Lines, and characters, that the delimiter is guessed from.
 _HEAD, _SNIFFED = 20, 1 << 20
-#: Columns that a table may have: each cell is an object for a while.
+#: Largest number of columns: each cell is an object for a while.
 WIDEST = 4_000_000
 
-#: A row of cells and the line it ends in.
+#: The line that a row ends in, and its cells.
 Row = tuple[int, list[str]]
 
 
-def read_csv(source: Source, wish: Wish) -> Table:
-    """Read a table whose cells are parted by commas, semicolons or tabs."""
-    return _read(source, wish, ",;\t")
+def read_csv(source: Source, options: ReadOptions) -> Table:
+    """Read a table whose cells are separated by commas, semicolons or tabs."""
+    return _read(source, options, ",;\t")
 
 
-def read_tsv(source: Source, wish: Wish) -> Table:
-    """Read a table whose cells are parted by tabs."""
-    return _read(source, wish, "\t")
+def read_tsv(source: Source, options: ReadOptions) -> Table:
+    """Read a table whose cells are separated by tabs."""
+    return _read(source, options, "\t")
 
 
-def _read(source: Source, wish: Wish, delimiters: str) -> Table:
+def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
     """Read a table chunk by chunk."""
     with source.lines() as lines:
         head = _head(lines)
@@ -47,13 +46,12 @@ def _read(source: Source, wish: Wish, delimiters: str) -> Table:
         first = next(chunks, None)
         if first is None:
             raise InputError(
-                source.path, "the file is empty. Give it one line a sample."
+                source.path, "the file is empty. Give one line per sample."
             )
-        has_header = _has_header(first, wish)
+        has_header = _has_header(first, options)
         names = [cell.strip() for cell in first[0][1]] if has_header else None
-        plan = _planned(names, [cells for _, cells in first[has_header:]],
-                        len(first[0][1]), wish, source.path)  # fmt: skip
-        columns = _Columns(plan, delimiter == ";", source.path)
+        roles = Roles.of(options, names, len(first[0][1]), source.path)
+        columns = _Columns(roles, delimiter == ";", source.path)
         columns.add(first[has_header:])
         for chunk in chunks:
             columns.add(chunk)
@@ -68,7 +66,7 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _head(lines: Iterable[str]) -> list[str]:
-    """Return the first lines: fewer if they are long."""
+    """Return the first lines, fewer if they are long."""
     left, found = _SNIFFED, []
     for line in islice(lines, _HEAD):
         found.append(line)
@@ -79,13 +77,7 @@ def _head(lines: Iterable[str]) -> list[str]:
 
 
 def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
-    """Return what parts the cells: what gives equal rows of most numbers.
-
-    Examples
-    --------
-    >>> sniffed(["a;b", "1,5;2"]), sniffed(["x,y", "1,2"])
-    (';', ',')
-    """
+    """Return the delimiter that gives rows of equal length with most numbers."""
     best, chosen = (0.0, 0), delimiters[0]
     for delimiter in delimiters:
         try:
@@ -104,11 +96,11 @@ def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
 
 
 def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
-    """Yield rows of one width; empty lines may only follow the last."""
+    """Yield rows of equal length; empty lines may only follow the last."""
     width, empty, ahead = 0, 0, 0
 
     def counted() -> Iterator[str]:
-        """Yield lines, as long as the cells of a row stay few enough."""
+        """Yield lines, as long as a row does not have too many cells."""
         nonlocal ahead
         for line in lines:
             ahead += line.count(delimiter)
@@ -116,12 +108,13 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
                 raise InputError(
                     path,
                     f"line {reader.line_num + 1} has more than the {WIDEST} cells that "
-                    "a table of text may have. Write it as npy.",
+                    "a row of text may have. Write it as npy.",
                 )
             yield line
 
-    settings: Any = {"delimiter": delimiter, "strict": True, "skipinitialspace": True}
-    reader = csv.reader(counted(), **settings)
+    reader = csv.reader(
+        counted(), delimiter=delimiter, strict=True, skipinitialspace=True
+    )
     try:
         for cells in reader:
             ahead = 0
@@ -130,11 +123,11 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
                 continue
             width = width or len(cells)
             if empty or len(cells) != width:
-                came = "no" if empty else len(cells)
+                found = "no" if empty else len(cells)
                 raise InputError(
                     path,
-                    f"line {empty or reader.line_num} has {came} cells, the lines "
-                    f"above have {width}. Give every sample a cell for each column.",
+                    f"line {empty or reader.line_num} has {found} cells, the lines "
+                    f"above have {width}. Give every sample one cell per column.",
                 )
             yield reader.line_num, cells
     except csv.Error as error:
@@ -145,10 +138,10 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
         ) from error
 
 
-def _has_header(rows: Sequence[Row], wish: Wish) -> bool:
-    """Tell whether the first row names the columns."""
-    if isinstance(wish.header, bool):
-        return wish.header
+def _has_header(rows: Sequence[Row], options: ReadOptions) -> bool:
+    """Return whether the first row names the columns."""
+    if isinstance(options.header, bool):
+        return options.header
     first, below = rows[0][1], [cells for _, cells in rows[1:101]]
     if not below:
         return not any(_is_value(cell) for cell in first)
@@ -164,7 +157,7 @@ def _has_header(rows: Sequence[Row], wish: Wish) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    """Tell whether a cell is a number; Python's 1_000 is not."""
+    """Return whether a cell is a number; Python's 1_000 is not."""
     try:
         float(cell)
     except ValueError:
@@ -173,7 +166,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_value(cell: str) -> bool:
-    """Tell whether a cell may be part of a column of numbers."""
+    """Return whether a cell may belong to a column of numbers."""
     return (
         _is_number(cell)
         or cell.strip().lower() in MISSING
@@ -181,54 +174,14 @@ def _is_value(cell: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Which columns are what."""
-
-    names: list[str] | None
-    features: list[int]
-    id: int | None
-    label: int | None
-    guessed: bool  # nobody said that this column holds ids
-    needed: bool  # if it does not, it would be a feature
-
-    def name(self, column: int) -> str:
-        """Return what a sentence calls a column."""
-        return repr(self.names[column]) if self.names else f"{column} (from 0)"
-
-
-def _planned(
-    names: list[str] | None, rows: list[list[str]], width: int, wish: Wish, path: str
-) -> _Plan:
-    """Return which columns are features, ids and labels."""
-    places = Places.of(wish, names, width, path)
-    guessed = places.first_is_free() and _names_samples(names, rows)
-    id_column = 0 if guessed else places.id
-    features = places.rest(width, id_column)
-    if not features:
-        raise InputError(
-            path,
-            "there is no column of numbers. Give at least one feature a sample.",
-        )
-    return _Plan(
-        names, features, id_column, places.label, guessed, wish.columns is None
-    )
-
-
-def _names_samples(names: list[str] | None, rows: list[list[str]]) -> bool:
-    """Tell whether the first column looks like ids: by its name, or as it is text."""
-    if names is not None and names_ids(names[0]):
-        return True
-    return any(not _is_value(row[0]) for row in rows)
-
-
 @dataclass
 class _Columns:
-    """The columns of a table, as its rows come in."""
+    """The columns of a table, while its rows are being read."""
 
-    plan: _Plan
+    roles: Roles
     semicolons: bool
     path: str
+    guessed: bool = False  # the first column looks like ids, but was not declared so
     chunks: list[FloatArray] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -236,23 +189,42 @@ class _Columns:
     first_missing: str = ""
     signs: set[str] = field(default_factory=set)
 
+    def _guess_ids(self, rows: Sequence[Row]) -> None:
+        """Use the first column as ids if it is free, and is named so or holds text."""
+        names = self.roles.names
+        self.guessed = self.roles.first_is_free() and (
+            (names is not None and names_ids(names[0]))
+            or any(not _is_value(cells[0]) for _, cells in rows)
+        )
+        if self.guessed:
+            self.roles = self.roles.with_ids(0)
+        if not self.roles.features:
+            raise InputError(
+                self.path, "there is no numeric column. Give at least one feature."
+            )
+
     def add(self, rows: Sequence[Row]) -> None:
         """Convert some rows; only ids and labels stay text."""
+        if not self.chunks:
+            self._guess_ids(rows)
         if not rows:
             return
+        roles = self.roles
         lines = [line for line, _ in rows]
         cells = list(zip(*(row for _, row in rows), strict=True))
-        X = np.empty((len(rows), len(self.plan.features)))
-        for place, column in enumerate(self.plan.features):
+        X = np.empty((len(rows), len(roles.features)))
+        for place, column in enumerate(roles.features):
             X[:, place] = self._numbers(cells[column], column, lines)
         self._note_missing(X, cells, lines)
         self.chunks.append(X)
-        if self.plan.id is not None:
-            self.ids.extend(cells[self.plan.id])
-        if self.plan.label is not None:
-            self.labels.extend(cells[self.plan.label])
+        if roles.id is not None:
+            self.ids.extend(cells[roles.id])
+        if roles.label is not None:
+            self.labels.extend(cells[roles.label])
 
-    def _numbers(self, cells: Sequence[str], column: int, lines: list[int]) -> Any:
+    def _numbers(
+        self, cells: Sequence[str], column: int, lines: list[int]
+    ) -> FloatArray | list[float]:
         """Return the numbers of a column, NaN where they are missing."""
         text = " ".join(cells)
         if self.semicolons:
@@ -273,18 +245,15 @@ class _Columns:
             return float("nan")
         if _is_number(cell):
             return float(cell)
-        name = self.plan.name(column)
+        name = self._name(column)
         if _COMMA_NUMBER.fullmatch(cell.strip()):
             raise InputError(
                 self.path,
-                f"column {name} holds {cell!r} in line {line}: a decimal comma is "
-                "understood only where semicolons part the cells. Write 1.5 for 1,5.",
+                f"column {name} holds {cell!r} in line {line}: decimal commas are "
+                "only allowed where semicolons separate the cells. Write 1.5 for 1,5.",
             )
-        raise InputError(
-            self.path,
-            f"column {name} holds text, {_shown(cell)} in line {line}, but features "
-            "are numbers. Leave it out with columns (--columns), or say that it is "
-            "label_column (--label-column) or id_column (--id-column).",
+        raise not_numeric(
+            self.path, f"{name} holds text, {_shown(cell)} in line {line}"
         )
 
     def _note_signs(self, text: str, column: int) -> None:
@@ -294,27 +263,28 @@ class _Columns:
             raise InputError(
                 self.path,
                 f"numbers have decimal commas and points, both up to column "
-                f"{self.plan.name(column)}. Use one sign, and none for thousands.",
+                f"{self._name(column)}. Use one sign, and none for thousands.",
             )
 
-    def _note_missing(self, X: FloatArray, cells: list[Any], lines: list[int]) -> None:
-        """Count what is missing, and remember where it first is."""
+    def _note_missing(
+        self, X: FloatArray, cells: Sequence[Sequence[str]], lines: list[int]
+    ) -> None:
+        """Count missing values, and remember the first."""
         bad = np.argwhere(~np.isfinite(X))
         if len(bad) and not self.n_missing:
             row, place = bad[0]
-            column = self.plan.features[place]
+            column = self.roles.features[place]
             self.first_missing = (
                 f"{_shown(cells[column][row])} in line {lines[row]}, "
-                f"column {self.plan.name(column)}"
+                f"column {self._name(column)}"
             )
         self.n_missing += len(bad)
 
     def table(self) -> Table:
-        """Return what was read, if it is whole."""
-        plan = self.plan
+        """Return the table, if no value is missing."""
         if not self.chunks:
             raise InputError(
-                self.path, "there is a header but no sample. Give one line a sample."
+                self.path, "there is a header but no sample. Give one line per sample."
             )
         if self.n_missing:
             cells = sum(chunk.size for chunk in self.chunks)
@@ -324,38 +294,35 @@ class _Columns:
                 f"the first is {self.first_missing}. Fill them, or leave out these "
                 "rows or columns.",
             )
-        if plan.guessed and plan.needed:
-            self._check_guess()
-        told = not plan.guessed or len(set(self.ids)) == len(self.ids)
-        id_column = plan.id if told else None
-        return Table(
-            np.concatenate(self.chunks),
-            ids=self.ids if id_column is not None else None,
-            id_name=self._name(id_column),
-            names=[plan.names[j] for j in plan.features] if plan.names else None,
-            labels=as_labels(self.labels) if plan.label is not None else None,
-            label_name=self._name(plan.label),
-            source=self.path,
-        )
+        roles, texts = self.roles, {self.roles.id: self.ids}
+        texts[roles.label] = self.labels
+        if self.guessed and len(set(self.ids)) < len(self.ids):
+            self._refuse_guess()
+            roles = roles.with_ids(None)
+        return roles.table(np.concatenate(self.chunks), texts.__getitem__, self.path)
 
-    def _name(self, column: int | None) -> str | None:
-        """Return the name of a column, if it has one."""
-        named = column is not None and self.plan.names is not None
-        return self.plan.names[column] if named else None  # type: ignore[index]
+    def _name(self, column: int) -> str:
+        """Return a column's name in a message."""
+        names = self.roles.names
+        return repr(names[column]) if names else f"{column} (from 0)"
 
-    def _check_guess(self) -> None:
-        """Refuse a first column of text that does not tell the samples apart."""
+    def _refuse_guess(self) -> None:
+        """Refuse duplicate ids, unless the columns were chosen without them."""
+        if self.roles.requested is not None:
+            return
         seen: dict[str, int] = {}
-        for row, name in enumerate(self.ids):
-            if name in seen:
-                raise InputError(
-                    self.path,
-                    f"the first column looks like ids, but {_shown(name)} is in "
-                    f"samples {seen[name]} and {row} (from 0). Say what it is "
-                    "with id_column (--id-column) or label_column (--label-column), "
-                    "or leave it out with columns (--columns).",
-                )
-            seen[name] = row
+        first, row = next(
+            (seen[name], row)
+            for row, name in enumerate(self.ids)
+            if seen.setdefault(name, row) != row
+        )
+        raise InputError(
+            self.path,
+            f"the first column looks like ids, but {_shown(self.ids[row])} is in "
+            f"samples {first} and {row} (from 0). Declare it with id_column "
+            "(--id-column) or label_column (--label-column), or leave it out with "
+            "columns (--columns).",
+        )
 
 
 def _shown(text: str) -> str:

@@ -3,27 +3,31 @@
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from zipfile import ZipFile
 
 import numpy as np
+import numpy.typing as npt
 
+from lordclust._core.typing import PathLike
 from lordclust._core.validation import check_choice, missing_extra
 from lordclust.files.arrays import npy_bytes
-from lordclust.files.atomic import whole_file
+from lordclust.files.atomic import atomic_file
 from lordclust.files.error import InputError
+
+Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 WRITABLE = ("csv", "tsv", "parquet", "npy", "npz")
 
 
 def write_table(
-    path: str | Path,
-    columns: Mapping[str, Any],
+    path: PathLike,
+    columns: Mapping[str, npt.ArrayLike],
     *,
     format: str | None = None,
     force: bool = False,
 ) -> None:
-    """Write columns of equal length, whole or not at all.
+    """Write columns of equal length, complete or not at all.
 
     Parameters
     ----------
@@ -32,10 +36,10 @@ def write_table(
     columns : dict of str to array-like of shape (n,)
         The table, column by column.
     format : {"csv", "tsv", "parquet", "npy", "npz"}, optional
-        By default the suffix of the name says it. npy holds numbers only: one column
-        as (n,), several as (n, d).
+        By default from the suffix of the name. npy holds numbers only: one column as
+        (n,), several as (n, d).
     force : bool, default=False
-        Replace a file that exists.
+        Replace an existing file.
 
     Raises
     ------
@@ -44,11 +48,10 @@ def write_table(
 
     Notes
     -----
-    Cells are written as they are: :func:`read` gives back every number in all its
-    bits and every text letter by letter. So a text such as ``=1+2`` from the data
-    stays one, and a spreadsheet may take it for a formula; a mark in front of it
-    would be a different id. Import files from untrusted data into spreadsheets with
-    the columns set to text.
+    Cells are written unchanged: :func:`read` returns every number bit for bit and every
+    text letter by letter. A text such as ``=1+2`` is therefore not escaped, and a
+    spreadsheet may take it for a formula; an escaped one would be a different id.
+    Import files from untrusted data into spreadsheets with the columns set to text.
 
     Examples
     --------
@@ -64,44 +67,42 @@ def write_table(
         _write_text(path, arrays, "," if kind == "csv" else "\t", force)
         return
     content = _PACKED[kind](path, arrays)
-    with whole_file(path, force) as file:
+    with atomic_file(path, force) as file:
         file.write(content)
 
 
-def _suffix(path: str | Path) -> str:
-    """Return the format that a name stands for."""
+def _suffix(path: PathLike) -> str:
+    """Return the format of a file name."""
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in WRITABLE and str(path) != "-":
         raise InputError(
             path,
-            f"the suffix {suffix!r} says no format that can be written. Use one of "
+            f"the suffix {suffix!r} is not a format that can be written. Use one of "
             f"{', '.join(WRITABLE)}, or give the format.",
         )
     return suffix or "csv"
 
 
-def _check_columns(path: str | Path, arrays: Mapping[str, Any]) -> None:
-    """Refuse what is not a table."""
+def _check_columns(path: PathLike, arrays: Columns) -> None:
+    """Refuse columns that do not form a table."""
     shapes = {name: array.shape for name, array in arrays.items()}
     if not arrays or len(set(shapes.values())) > 1 or any(
         len(shape) != 1 for shape in shapes.values()
     ):  # fmt: skip
         raise InputError(
             path,
-            f"a table needs columns of one length, got {shapes}. Give each column one "
-            "cell a sample.",
+            f"the columns of a table must have equal lengths, got {shapes}. Give each "
+            "column one cell per sample.",
         )
 
 
-def _write_text(
-    path: str | Path, arrays: Mapping[str, Any], delimiter: str, force: bool
-) -> None:
+def _write_text(path: PathLike, arrays: Columns, delimiter: str, force: bool) -> None:
     """Write lines of cells."""
-    # A name alone in its line, as an id alone, must not look like an empty line.
+    # A name or an id that is alone on its line must not look like an empty line.
     cells = [[_quoted(str(n), delimiter), *_cells(a, delimiter)]
              for n, a in arrays.items()]  # fmt: skip
     try:
-        with whole_file(path, force, text=True) as file:
+        with atomic_file(path, force, text=True) as file:
             for row in zip(*cells, strict=True):
                 file.write(delimiter.join(row) + "\n")
     except UnicodeEncodeError as error:
@@ -111,8 +112,8 @@ def _write_text(
         ) from error
 
 
-def _cells(column: Any, delimiter: str) -> list[str]:
-    """Return a column as text that says every bit."""
+def _cells(column: npt.NDArray[Any], delimiter: str) -> list[str]:
+    """Return a column as text, without loss of digits."""
     if column.dtype.kind in "iufb":
         values = column.astype(int) if column.dtype.kind == "b" else column
         return [repr(value) for value in values.tolist()]
@@ -120,13 +121,7 @@ def _cells(column: Any, delimiter: str) -> list[str]:
 
 
 def _quoted(text: str, delimiter: str) -> str:
-    """Return a cell, in quotes where a reader could misunderstand it.
-
-    Examples
-    --------
-    >>> [_quoted(text, ",") for text in ("a b", "a,b", "-1", "")]
-    ['a b', '"a,b"', '-1', '""']
-    """
+    """Return a cell, quoted where a reader could misunderstand it."""
     special = any(c in text for c in (delimiter, '"', "\n", "\r", "\ufeff"))
     if special or text != text.strip() or not text:
         doubled = text.replace('"', '""')
@@ -134,7 +129,7 @@ def _quoted(text: str, delimiter: str) -> str:
     return text
 
 
-def _parquet(path: str | Path, arrays: Mapping[str, Any]) -> bytes:
+def _parquet(path: PathLike, arrays: Columns) -> bytes:
     """Return a Parquet file."""
     try:
         import pyarrow
@@ -147,7 +142,7 @@ def _parquet(path: str | Path, arrays: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _npy(path: str | Path, arrays: Mapping[str, Any]) -> bytes:
+def _npy(path: PathLike, arrays: Columns) -> bytes:
     """Return one array of all columns."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":
@@ -160,8 +155,8 @@ def _npy(path: str | Path, arrays: Mapping[str, Any]) -> bytes:
     return npy_bytes(columns[0] if len(columns) == 1 else np.column_stack(columns))
 
 
-def _npz(path: str | Path, arrays: Mapping[str, Any]) -> bytes:
-    """Return an archive of an array a column; text has its own type, not pickled."""
+def _npz(path: PathLike, arrays: Columns) -> bytes:
+    """Return an archive of one array per column; text is not pickled."""
     plain = {n: a.astype(np.str_) if a.dtype.kind == "O" else a
              for n, a in arrays.items()}  # fmt: skip
     buffer = BytesIO()

@@ -16,7 +16,7 @@ from lordclust._core.colors import (
 )
 from lordclust._core.typing import Estimator, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
-from lordclust.files.atomic import check_target, whole_file
+from lordclust.files.atomic import atomic_file, check_target
 from lordclust.metrics import accuracy
 from lordclust.plots.layout import make_layout
 from lordclust.report.encode import (
@@ -137,7 +137,7 @@ def write_report(
     lead = _lead(model, snapshots, len(points))
     sections = _sections(model, comparison, facts)
     html = page(title or "Clustering report", lead, inert_json(data), sections)
-    with whole_file(Path(path), force) as file:
+    with atomic_file(Path(path), force) as file:
         # A lone surrogate, of a file name for example, cannot be encoded.
         file.write(html.encode("utf-8", "replace"))
     return Path(path)

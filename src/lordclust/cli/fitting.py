@@ -1,0 +1,137 @@
+"""From options to a fitted model."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from contextlib import nullcontext
+from typing import Any, NamedTuple, Protocol
+
+import click
+
+from lordclust._core.typing import IntArray
+from lordclust._core.validation import unknown_name
+from lordclust.cli.options import FitRequest
+from lordclust.cli.samples import Samples
+from lordclust.graph import KNNGraph
+from lordclust.methods._callbacks import Listener, heard_by
+from lordclust.registry import METHODS
+
+
+class Estimator(Protocol):
+    """What the commands use of every method; some have more."""
+
+    n_clusters: int
+    takes_graph: bool
+    labels_: IntArray
+    objective_: float
+    converged_: bool
+    n_iter_: int
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+
+class Fitted(NamedTuple):
+    """A model, how long the fit took, and its warnings."""
+
+    model: Estimator
+    seconds: float
+    warnings: list[str]
+
+
+def check_method(name: str) -> str:
+    """Return the name of a method, if it exists."""
+    if name not in METHODS:
+        raise click.UsageError(str(unknown_name("method", name, METHODS)))
+    return name
+
+
+def parameters(
+    method: str, request: FitRequest, *, precomputed: bool, lenient: bool = False
+) -> dict[str, Any]:
+    """Return the parameters that ``make_method`` takes for a request.
+
+    An option that the method does not have is refused, or left out if ``lenient``.
+    """
+    if request.jobs == 0:
+        raise click.UsageError("--jobs must be a positive integer, or -1, got 0.")
+    tau = "auto" if request.tau is None and method == "blord" else request.tau
+    options: dict[str, tuple[str, object]] = {
+        "proportions": ("--proportions", shares(request, auto=method == "blord")),
+        "tau": ("--tau", tau),
+        "cluster_sizes": ("--cluster-sizes", request.cluster_sizes),
+        "rounding": ("--rounding", request.rounding),
+        "random_state": ("--seed", request.seed),
+        "affinity": ("--affinity", affinity(request, precomputed)),
+        "n_jobs": ("--jobs", request.jobs),
+    }
+    known = METHODS[method].load()().get_params()
+    given: dict[str, Any] = {"n_clusters": request.n_clusters}
+    if "random_state" in known and method not in ("blord", "lord"):
+        given["random_state"] = 0
+    for name, (option, value) in options.items():
+        if value is not None and name in known:
+            given[name] = value
+        elif value is not None and not lenient:
+            raise click.UsageError(
+                f"The method {method} has no {option}. Leave it out."
+            )
+    return given
+
+
+def shares(request: FitRequest, *, auto: bool = False) -> object:
+    """Return proportions; by default equal ones, or "auto"."""
+    given, strength = request.proportions, request.strength
+    if strength is not None:
+        if given == "auto":
+            raise click.UsageError(
+                "--strength is for given shares, but --proportions auto chooses them. "
+                "Use one of the two."
+            )
+        return (None if given == "equal" else given, strength)
+    if given is None and auto and request.cluster_sizes is None:
+        return "auto"
+    return None if given == "equal" else given
+
+
+def affinity(request: FitRequest, precomputed: bool) -> str | KNNGraph | None:
+    """Return how features become similarities, None if no option states it."""
+    if request.neighbors is None:
+        return "precomputed" if precomputed else request.affinity
+    if precomputed or request.affinity not in (None, "knn"):
+        other = "--precomputed" if precomputed else f"--affinity {request.affinity}"
+        raise click.UsageError(
+            "--neighbors is for the graph of nearest neighbours, which "
+            f"{other} does not build. Leave one of them out."
+        )
+    return KNNGraph(request.neighbors)
+
+
+def fit_model(
+    model: Any,
+    samples: Samples,
+    listener: Listener | None = None,
+    checkpoint: str | None = None,
+) -> Fitted:
+    """Fit a model, and collect its warnings."""
+    extras = {
+        "sample_weight": (samples.weight, "--weight-column"),
+        "known_labels": (samples.known, "--known-labels"),
+        "checkpoint": (checkpoint, "--checkpoint"),
+    }
+    accepted = inspect.signature(model.fit).parameters
+    given = {name: value for name, (value, _) in extras.items() if value is not None}
+    for name in given:
+        if name not in accepted:
+            raise click.UsageError(
+                f"{type(model).__name__} has no {extras[name][1]}. Leave it out."
+            )
+    listening = nullcontext() if listener is None else heard_by(model, listener)
+    start = time.perf_counter()
+    with listening, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default", UserWarning)
+        model.fit(samples.X, **given)
+    texts = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return Fitted(model, time.perf_counter() - start, texts)

@@ -1,0 +1,80 @@
+"""A saved model, and INPUT as that model needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lordclust.cli.options import InputOptions
+from lordclust.cli.samples import Samples, read_samples
+from lordclust.cli.scaling import Scaling
+from lordclust.files import InputError
+from lordclust.methods._saving import load_model
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model file: the model, and the names and scaling saved with it."""
+
+    path: str
+    model: Any
+    names: list[str] | None
+    scaling: Scaling | None
+
+    @classmethod
+    def read(cls, path: str) -> SavedModel:
+        """Read a model file; one saved from Python may have no names or scaling."""
+        model = load_model(path)
+        extras = getattr(model, "extras_", None)
+        extras = extras if isinstance(extras, dict) else {}
+        names = extras.get("names")
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            names = None
+        return cls(path, model, names, Scaling.from_json(extras.get("scaling")))
+
+    def samples(self, source: str, reading: InputOptions) -> Samples:
+        """Read INPUT: the same columns by name, scaled in the same way."""
+        if reading.columns is None and self.names is not None:
+            reading = replace(reading, columns=tuple(self.names))
+        samples = read_samples(source, reading, precomputed=False)
+        expected = self.model.n_features_in_
+        if samples.X.shape[1] != expected:
+            raise InputError(
+                source,
+                f"it has {samples.X.shape[1]} features, but the model was fitted to "
+                f"{expected}. Choose them with --columns.",
+            )
+        if self.scaling is None:
+            return samples
+        return replace(samples, X=self.scaling.apply(samples.X))
+
+    def fitted_samples(self, source: str | None, reading: InputOptions) -> Samples:
+        """Return the samples of the fit, from INPUT or from the model itself."""
+        n = len(self.model.labels_)
+        if source is None:
+            return self._own_samples(n)
+        samples = self.samples(source, reading)
+        if len(samples.ids) != n:
+            raise InputError(
+                source,
+                f"it has {len(samples.ids)} samples, but the model was fitted to {n}. "
+                "Give the file it was fitted to, or none.",
+            )
+        return samples
+
+    def _own_samples(self, n: int) -> Samples:
+        """Return the samples that the model file holds."""
+        precomputed = self.model._is_precomputed()
+        return Samples(
+            source=self.path,
+            X=self.model.membership_ if precomputed else self.model._extension.X,
+            ids=np.arange(n),
+            id_name="id",
+            names=self.names,
+            labels=None,
+            weight=None,
+            known=None,
+            precomputed=precomputed,
+        )
