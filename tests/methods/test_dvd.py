@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import DSN, DvD
-from lordclust.methods._prepared import prepare
+from lordclust.methods._solvers.learned import prepare
 from lordclust.metrics import accuracy
 from strategies import block_graph
 

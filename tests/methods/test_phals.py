@@ -8,8 +8,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import PHALS
-from lordclust.methods._phals_kernels import find_direction, first_minimum, slope
-from lordclust.methods._solvers.symnmf import (
+from lordclust.methods._solvers._phals_kernels import (
+    find_direction,
+    first_minimum,
+    slope,
+)
+from lordclust.methods._solvers.factor import (
     kkt_residual,
     multiplicative,
     random_start,

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import SymNMF
-from lordclust.methods._solvers.symnmf import (
+from lordclust.methods._solvers.factor import (
     EXPONENTS,
     kkt_residual,
     loss,

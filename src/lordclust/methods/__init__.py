@@ -1,4 +1,4 @@
-"""The estimators, one file a method; each is loaded on first use."""
+"""The estimators, one file per method; each is loaded on first use."""
 
 from typing import Any
 

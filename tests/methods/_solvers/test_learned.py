@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 
 from lordclust.methods import DSN
-from lordclust.methods._prepared import prepare
+from lordclust.methods._solvers.learned import prepare
 from strategies import graphs
 
 PAIR = np.array([[7.0, 2.0], [2.0, 0.0]])
