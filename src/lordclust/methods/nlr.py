@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust._core.validation import check_count, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
@@ -157,8 +157,13 @@ class NLR(RestartClusterer):
                 problem, U, penalty=self.penalty, max_iter=self.max_iter, tol=self.tol
             )
             fitted = {"infeasibility_": off, "residual_": residual}
+            if r == k:
+                labels = labels_from(U)
+            else:
+                left = np.linalg.svd(U, full_matrices=False)[0][:, :k]
+                labels = kmeans_labels(left, k, rng, n_init=KMEANS_INIT).labels
             yield Run(
-                rounded(U, k, rng), float(history[-1]), len(history) - 1, converged,
+                labels, float(history[-1]), len(history) - 1, converged,
                 history, columns={"U_": U} if r == k else {},
                 fitted=fitted if r == k else {"U_": U, **fitted},
             )  # fmt: skip
@@ -300,14 +305,6 @@ def descend(
     bend = float(np.vdot(D, new.G - at.G))
     t = length / bend if bend > length / LONGEST else LONGEST
     return new, t
-
-
-def rounded(U: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    """Return k clusters of the rows of U."""
-    if U.shape[1] == k:
-        return labels_from(U)
-    left = np.linalg.svd(U, full_matrices=False)[0]
-    return kmeans_labels(left[:, :k], k, rng, n_init=KMEANS_INIT).labels
 
 
 def _residual(at: Point, k: int) -> float:

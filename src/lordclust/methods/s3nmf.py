@@ -176,7 +176,21 @@ default="knn"
             starts = (1 - rngs[0].random((n, k)) for _ in range(self.n_members))
             members = [self._member(S, V) for V in starts]
             rounds.append(summary(S, members, k, self.weight_norm))
-        yield _as_run(rounds, self.tol * S.largest**2)
+        last = rounds[-1]
+        best = int(np.argmax(last.weights))
+        V = last.members[best].V
+        converged = all(factor.converged for factor in last.members)
+        yield Run(
+            last.labels[best], last.objective, len(rounds),
+            converged or last.change <= self.tol * S.largest**2,
+            np.array([r.objective for r in rounds]),
+            membership=shares_of_rows(V), columns={"V_": V},
+            fitted={
+                "members_labels_": last.labels,
+                "weights_": last.weights,
+                "mean_nmi_": np.array([r.mean_nmi for r in rounds]),
+            },
+        )  # fmt: skip
 
     def _member(self, S: "Similarity", V: FloatArray) -> Factor:
         """Return the factor of S from the start V."""
@@ -330,24 +344,6 @@ def has_settled(rounds: list[Round]) -> bool:
         return False
     stalled = len(scores) - 1 - int(np.argmax(scores)) >= PATIENCE
     return scores[-1] > AGREED or stalled
-
-
-def _as_run(rounds: list[Round], limit: float) -> Run:
-    """Return the record of all rounds; a change up to ``limit`` counts as converged."""
-    last = rounds[-1]
-    best = int(np.argmax(last.weights))
-    V = last.members[best].V
-    return Run(
-        last.labels[best], last.objective, len(rounds),
-        all(factor.converged for factor in last.members) or last.change <= limit,
-        np.array([r.objective for r in rounds]),
-        membership=shares_of_rows(V), columns={"V_": V},
-        fitted={
-            "members_labels_": last.labels,
-            "weights_": last.weights,
-            "mean_nmi_": np.array([r.mean_nmi for r in rounds]),
-        },
-    )  # fmt: skip
 
 
 def _indicators(labels: IntArray, k: int) -> Graph:

@@ -54,23 +54,14 @@ def leading_eigenvectors(
 ) -> Eigen:
     """Return the k largest eigenvalues of a symmetric A, with eigenvectors.
 
-    Parameters
-    ----------
-    A : ndarray, sparse array or LinearOperator, shape (n, n)
-        Symmetric.
-    k : int
-        How many, from 1 to n.
-    known : ndarray of shape (n, c), optional
-        Orthonormal eigenvectors to leave out, of eigenvalues around 1.
-    dense_up_to : int, default=400
-        Size up to which A is decomposed densely.
+    A is an array, a sparse array or a LinearOperator. ``known`` holds orthonormal
+    eigenvectors to leave out, of eigenvalues around 1.
 
-    Notes
-    -----
-    Larger matrices are decomposed by Lanczos' method from a fixed vector, towards the
-    large end: no factorisation is needed. That method may miss copies of a multiple
-    eigenvalue, so the remainder is searched again from another vector, with a looser
-    tolerance: a missed copy shows as an eigenvalue above the k-th.
+    Up to ``dense_up_to`` samples, A is decomposed densely. Otherwise Lanczos' method is
+    used from a fixed vector, towards the large end: no factorisation is needed. It may
+    miss copies of a multiple eigenvalue, so the remainder is searched again from
+    another vector, with a looser tolerance: a missed copy shows as an eigenvalue above
+    the k-th.
     """
     n = A.shape[0]
     if not isinstance(A, LinearOperator):

@@ -23,19 +23,7 @@ class Assignment(NamedTuple):
 
 
 def assign_sizes(cost: ArrayLike, sizes: ArrayLike) -> IntArray:
-    """Return the partition of least cost with ``sizes[j]`` rows in cluster j.
-
-    Parameters
-    ----------
-    cost : array-like of shape (n, k)
-        Finite numbers: cost[i, j] of row i in cluster j.
-    sizes : array-like of int, shape (k,)
-        Nonnegative, summing to n.
-
-    Returns
-    -------
-    labels : ndarray of int, shape (n,)
-        Minimise sum_i cost[i, labels[i]].
+    """Return the labels of least sum_i cost[i, labels[i]], ``sizes[j]`` of each j.
 
     Examples
     --------
@@ -98,18 +86,8 @@ def sizes_from(proportions: ArrayLike, n: int) -> IntArray:
     """Return integer sizes that sum to n and are nearest to n * proportions.
 
     Every share is rounded down, and the remaining samples go to the largest
-    remainders, the first ones in case of ties.
-
-    Parameters
-    ----------
-    proportions : array-like of shape (k,)
-        Positive shares, summing to 1.
-    n : int
-        Number of samples.
-
-    Returns
-    -------
-    sizes : ndarray of int, shape (k,)
+    remainders, the first ones in case of ties. The proportions are positive and sum
+    to 1.
 
     Examples
     --------

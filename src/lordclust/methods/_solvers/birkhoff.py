@@ -126,7 +126,7 @@ def _dual(S: FloatArray, x: FloatArray, trace: float | None) -> Dual:
 
 
 def _affine_step(g: FloatArray, n: int) -> FloatArray:
-    """Return the multipliers that lead to row sums 1 (and the trace) without signs.
+    """Return the change of multipliers to row sums 1 (and the trace), without Z >= 0.
 
     Rows: n u + (1'u) 1 + t 1 = -g; trace: 2 1'u + n t = -2 g_t.
     """
@@ -138,7 +138,7 @@ def _affine_step(g: FloatArray, n: int) -> FloatArray:
 
 
 def _first_step(S: FloatArray, trace: float | None) -> FloatArray:
-    """Return the multipliers that would do if no entry became negative."""
+    """Return the multipliers that solve the problem without Z >= 0."""
     g = S.sum(axis=1) - 1
     if trace is not None:
         g = np.append(g, (np.trace(S) - trace) / 2)
