@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import DSN
-from lordclust.methods._prepared import prepare
+from lordclust.methods._solvers.learned import prepare
 from lordclust.metrics import accuracy
 from strategies import block_graph, graphs
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import DSN, DSNI
-from lordclust.methods._prepared import prepare
-from lordclust.methods._solvers.birkhoff import project_ds
+from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.methods._solvers.learned import prepare
 from lordclust.methods.dsni import fit_idempotent, penalised
 from lordclust.metrics import accuracy
 from strategies import block_graph, generators, graphs
@@ -94,7 +94,7 @@ def test_with_a_penalty_it_is_dsn_of_another_matrix_then():
     # A - wI is far from singular: the bounds of the eigenvalues do not matter.
     A = np.kron(np.eye(3), np.full((4, 4), 0.1)) + 0.6 * np.eye(12) + 0.1
     w = 0.1
-    shifted = project_ds((A - w * np.eye(12)) / (1 - 2 * w)).Z
+    shifted = nearest_ds((A - w * np.eye(12)) / (1 - 2 * w)).Z
     assert np.linalg.eigvalsh(shifted)[0] > 0.1
     Z = fit_idempotent(A, w, 3.0, tol=1e-9, max_iter=1000).Z
     np.testing.assert_allclose(Z, shifted, atol=1e-6)
@@ -138,26 +138,6 @@ def test_blocks_are_found():
 def test_extreme_numbers_of_clusters(k):
     X = np.random.default_rng(0).standard_normal((12, 2))
     assert len(np.unique(DSNI(k, random_state=0).fit_predict(X))) == k
-
-
-def test_scale_of_S():
-    plain = on_graph(S).affinity_matrix_
-    for scale in (1e-12, 1e12):
-        Z = on_graph(scale * S).affinity_matrix_
-        np.testing.assert_allclose(Z, plain, atol=1e-6)
-
-
-def test_sparse_is_dense():
-    np.testing.assert_allclose(
-        on_graph(S).affinity_matrix_, on_graph(S.toarray()).affinity_matrix_, atol=1e-9
-    )
-
-
-def test_isolated_samples():
-    blocks = sp.block_diag([np.ones((6, 6)), np.ones((6, 6)), np.zeros((2, 2))])
-    model = on_graph(sp.csr_array(blocks), 4)
-    assert np.isfinite(model.embedding_).all()
-    assert accuracy(np.repeat([0, 1, 2, 3], [6, 6, 1, 1]), model.labels_) == 1
 
 
 def test_too_few_steps_are_told():

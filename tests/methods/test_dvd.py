@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import DSN, DvD
-from lordclust.methods._prepared import prepare
+from lordclust.methods._solvers.learned import prepare
 from lordclust.metrics import accuracy
 from strategies import block_graph
 
@@ -88,26 +87,6 @@ def test_extreme_numbers_of_clusters(k):
     model = DvD(k, random_state=0).fit(X)
     assert len(np.unique(model.labels_)) == k
     assert model.eigenvalues_.shape == (min(k + 1, 12),)
-
-
-def test_scale_of_S():
-    plain = on_graph(S).affinity_matrix_
-    for scale in (1e-12, 1e12):
-        Z = on_graph(scale * S).affinity_matrix_
-        np.testing.assert_allclose(Z, plain, atol=1e-6)
-
-
-def test_sparse_is_dense():
-    np.testing.assert_allclose(
-        on_graph(S).affinity_matrix_, on_graph(S.toarray()).affinity_matrix_, atol=1e-9
-    )
-
-
-def test_isolated_samples():
-    blocks = sp.block_diag([np.ones((6, 6)), np.ones((6, 6)), np.zeros((2, 2))])
-    model = on_graph(sp.csr_array(blocks), 4)
-    assert np.isfinite(model.embedding_).all()
-    assert accuracy(np.repeat([0, 1, 2, 3], [6, 6, 1, 1]), model.labels_) == 1
 
 
 def test_too_few_steps_are_told():

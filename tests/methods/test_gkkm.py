@@ -9,7 +9,11 @@ from sklearn.datasets import make_blobs
 
 from lordclust.graph import gaussian_kernel, linear_kernel, self_tuning_kernel
 from lordclust.methods import GKKM
-from lordclust.methods._kernel_steps import KernelSteps, indicator, side_by_side
+from lordclust.methods._solvers.kernel_kmeans import (
+    KernelSteps,
+    indicator,
+    side_by_side,
+)
 from lordclust.methods.gkkm import (
     _objective_without,
     _with_empty_cluster,

@@ -13,7 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.graph import KNNGraph, linear_kernel, self_tuning_kernel
 from lordclust.methods import KKM
-from lordclust.methods._kernel_steps import KernelSteps, fill_empty, side_by_side
+from lordclust.methods._solvers.kernel_kmeans import (
+    KernelSteps,
+    fill_empty,
+    side_by_side,
+)
 from lordclust.metrics import accuracy
 from strategies import generators, random_graph
 
@@ -300,8 +304,8 @@ def test_limit_of_steps():
     ("params", "message"),
     [
         ({"init": "random"}, r"Unknown init 'random'\. Did you mean 'random_points'"),
-        ({"init": [0, 1]}, "init must be one of .* or n_samples=90 whole numbers"),
-        ({"init": np.zeros(90)}, "whole numbers, got an array of float64"),
+        ({"init": [0, 1]}, "init must be one of .* or n_samples=90 integer labels"),
+        ({"init": np.zeros(90)}, "integer labels, got an array of float64"),
         ({"init": np.arange(90) % 4}, "init must hold each label from 0 to 2"),
         ({"init": np.arange(90) % 2}, "init must hold each label from 0 to 2"),
         ({"psd_shift": -1.0}, 'psd_shift must be "auto" or a finite number from 0'),

@@ -159,9 +159,13 @@ def test_larger_graph_dense_is_sparse(assign, offset):
     ("params", "error", "match"),
     [
         ({"assign": "qr"}, ValueError, "Unknown assign 'qr'"),
-        ({"offset": -1}, ValueError, "offset must be a finite number, 0 or more, got"),
+        (
+            {"offset": -1},
+            ValueError,
+            "offset must be a finite number of 0 or more, got",
+        ),
         ({"offset": np.inf}, ValueError, "offset must be a finite number"),
-        ({"offset": "a"}, TypeError, "offset must be a number, 0 or more, got 'a'"),
+        ({"offset": "a"}, TypeError, "offset must be a number of 0 or more, got 'a'"),
         ({"n_init": 0}, ValueError, "n_init must be a positive integer"),
     ],
 )

@@ -8,8 +8,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import PHALS
-from lordclust.methods._phals_kernels import find_direction, first_minimum, slope
-from lordclust.methods._solvers.symnmf import (
+from lordclust.methods._solvers._phals_kernels import (
+    find_direction,
+    first_minimum,
+    slope,
+)
+from lordclust.methods._solvers.factor import (
     kkt_residual,
     multiplicative,
     random_start,
@@ -167,17 +171,6 @@ def test_ends_below_the_multiplicative_update():
     assert below >= 18
 
 
-def test_four_points():
-    # Two edges, 0-1 and 2-3. S has eigenvalues 1, 1, -1, -1, so no V beats a loss of
-    # (1 + 1) / 2; columns (1, 1, 0, 0) / sqrt(2) and (0, 0, 1, 1) / sqrt(2) reach it.
-    S = np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]])
-    fit = model(2, tol=1e-8).fit(S)
-    assert fit.objective_ == pytest.approx(1.0)
-    np.testing.assert_array_equal(fit.labels_, [0, 0, 1, 1])
-    expected = np.kron(np.eye(2), [[1.0], [1.0]]) / np.sqrt(2)
-    np.testing.assert_allclose(fit.V_, expected, atol=1e-7)
-
-
 # -- the estimator --------------------------------------------------------------------
 
 
@@ -189,45 +182,6 @@ def test_fitted_attributes():
     assert fit.history_[-1] == fit.objective_ == fit.all_objectives_.min()
     assert (np.diff(fit.history_) <= 1e-12).all()
     np.testing.assert_array_equal(fit.labels_, fit.V_.argmax(axis=1))
-
-
-@pytest.mark.parametrize("c", [1e-12, 7.0, 1e12])
-def test_scale_of_the_graph(c):
-    one, other = model(3).fit(BLOCKS), model(3).fit(c * BLOCKS)
-    np.testing.assert_allclose(other.V_, np.sqrt(c) * one.V_, rtol=1e-6, atol=1e-12)
-
-
-def test_sparse_is_dense():
-    one, other = model(3).fit(BLOCKS), model(3).fit(BLOCKS.toarray())
-    np.testing.assert_allclose(one.V_, other.V_, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.int64])
-def test_other_numbers(dtype):
-    S = (3 * BLOCKS.toarray()).round().astype(dtype)
-    one, other = model(3).fit(S), model(3).fit(S.astype(float))
-    np.testing.assert_array_equal(one.V_, other.V_)
-
-
-def test_isolated_vertices_join_the_largest_cluster():
-    S = sparse.block_diag([BLOCKS, np.zeros((2, 2))], format="csr")
-    fit = model(3).fit(S)
-    assert (fit.labels_[-2:] == 0).all()
-    assert (fit.V_[-2:] == 0).all()
-    np.testing.assert_allclose(fit.membership_[-2:], 1 / 3)
-    assert accuracy(TRUTH, fit.labels_[:-2]) == 1
-
-
-def test_graph_without_edges():
-    with pytest.warns(ConvergenceWarning, match="found 1 of the 2 clusters"):
-        fit = model(2).fit(np.zeros((4, 4)))
-    assert fit.objective_ == 0
-
-
-def test_as_many_clusters_as_samples():
-    fit = model(4).fit(np.eye(4))
-    assert len(set(fit.labels_)) == 4
-    assert fit.objective_ < 1e-6
 
 
 def test_max_iter():

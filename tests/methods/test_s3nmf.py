@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import S3NMF
-from lordclust.methods._solvers.symnmf import multiplicative
+from lordclust.methods._solvers.factor import multiplicative
 from lordclust.methods.s3nmf import (
     Blend,
     Consensus,

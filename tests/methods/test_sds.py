@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods import SDS
-from lordclust.methods._solvers.birkhoff import project_ds
+from lordclust.methods._solvers.birkhoff import nearest_ds
 from lordclust.methods.sds import fit_kyfan, fit_rank, fit_trace, with_k_ones
 from lordclust.metrics import accuracy
 from strategies import block_graph, graphs
@@ -132,7 +132,7 @@ def test_no_feasible_neighbour_is_better():
     F = np.linalg.eigh(Z)[1][:, -3:]
     gradient = 2 * (Z - A) + 2 * r * Z - 2 * lam * (F @ F.T)
     for seed in range(20):
-        other = project_ds(symmetric(100 + seed, 15), trace=3).Z
+        other = nearest_ds(symmetric(100 + seed, 15), trace=3).Z
         assert np.vdot(gradient, other - Z) >= -1e-6
 
 
@@ -160,14 +160,14 @@ def test_without_a_fixed_trace():
 def test_trace_is_the_exact_projection():
     A = symmetric(3, 20)
     learned = fit_trace(A, 4, 0.25, 4)
-    np.testing.assert_allclose(learned.Z, project_ds(A / 1.25, trace=4).Z, atol=1e-12)
+    np.testing.assert_allclose(learned.Z, nearest_ds(A / 1.25, trace=4).Z, atol=1e-12)
     assert learned.fitted["residual_"] <= 1e-10
 
 
 def test_the_nuclear_norm_is_constant():
     """Why the authors' convex form needs no algorithm of its own."""
     for seed in range(5):
-        Z = project_ds(3 * symmetric(seed, 12), trace=4).Z
+        Z = nearest_ds(3 * symmetric(seed, 12), trace=4).Z
         assert np.abs(np.linalg.eigvalsh(np.eye(12) - Z)).sum() == pytest.approx(8)
 
 

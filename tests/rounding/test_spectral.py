@@ -13,7 +13,6 @@ from lordclust.rounding.spectral import (
     component_vectors,
     components,
     degrees,
-    eigen_residual,
     leading_eigenvectors,
     ncut_value,
     njw_embedding,
@@ -45,6 +44,11 @@ def star(n):
     S = np.zeros((n, n))
     S[0, 1:] = S[1:, 0] = 1.0
     return S
+
+
+def eigen_residual(A, eigen):
+    """How well the eigenvectors fit."""
+    return np.linalg.norm(A @ eigen.vectors - eigen.vectors * eigen.values)
 
 
 def with_isolated(S, count):

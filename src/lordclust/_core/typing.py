@@ -1,6 +1,7 @@
 """Type aliases that the packages share."""
 
 import os
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ Samples: TypeAlias = Any
 Estimator: TypeAlias = Any
 #: A matplotlib Axes, of a library that is optional and loaded late.
 Axes: TypeAlias = Any
+#: How S is computed from X: a name, or f(X) -> S such as a KNNGraph.
+Affinity: TypeAlias = str | Callable[..., Graph]
 PathLike: TypeAlias = str | os.PathLike[str]
 #: What ``random_state`` may be.
 Seed: TypeAlias = int | np.random.RandomState | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust._core.html import html_table
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_count, check_k_range, missing_extra
-from lordclust.graph import KNNGraph, make_affinity
+from lordclust.graph import make_affinity
 from lordclust.rounding.spectral import normalized_eigenvectors
 from lordclust.solver.tau_path import tau_path
 
@@ -135,7 +135,7 @@ def suggest_k(
     S: Graph,
     k_range: Iterable[int] | None = None,
     *,
-    affinity: str | KNNGraph | Callable[[Graph], Graph] = "precomputed",
+    affinity: Affinity = "precomputed",
     n_paths: int = 10,
     random_state: Seed = None,
     n_jobs: int | None = None,

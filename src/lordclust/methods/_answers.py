@@ -1,6 +1,5 @@
 """Prediction and uncertainty: new samples, pairs, confusable clusters."""
 
-from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count, check_proportions, refuse_both
 from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
@@ -33,7 +32,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
 
     proba_top: int | None
-    affinity: str | KNNGraph | Callable[[Graph], Graph]
+    affinity: Affinity
 
     # Set by fit.
     membership_: Graph  # sparse with proba_top

@@ -1,61 +1,61 @@
 """k-means with exact cluster sizes."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
-from lordclust._core.typing import FloatArray, IntArray
-from lordclust._core.validation import check_proportions
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
+from lordclust._core.validation import check_proportions, refuse_both
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.transport import check_sizes, priced_assignment, sizes_from
 
 
 class BalancedKMeans(RestartClusterer):
-    """k-means whose clusters have exactly the sizes asked for.
+    """k-means whose clusters have exactly the given sizes.
 
     Solves
 
         min sum_i ||x_i - c_(y_i)||^2   over centres c and labels y with
         exactly sizes[j] samples of label j
 
-    by turns: centres are means, and labels are the partition of least total squared
-    distance with these sizes. The problem and the scheme are those of [1]_, who find
-    the labels by the Hungarian method, O(n^3); here an exact solver of our own works
-    on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
+    by alternation: centres are means, and labels are the partition of least total
+    squared distance with these sizes. The problem and the scheme are those of [1]_,
+    who find the labels by the Hungarian method, O(n^3); here an exact solver of our
+    own works on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     sizes : array-like of int, shape (n_clusters,), optional
-        How many samples cluster j gets; they sum to n.
+        Number of samples in each cluster; they sum to n.
     proportions : array-like of shape (n_clusters,), optional
-        Shares of the clusters, summing to 1, rounded to whole sizes by largest
-        remainders. Without it and ``sizes`` all sizes are equal, or differ by one.
+        Shares of the clusters, summing to 1, rounded to sizes by largest remainders.
+        Without it and ``sizes`` all sizes are equal, or differ by one.
     n_init : int, default=10
-        Starts by k-means++; the least inertia is kept. If sizes differ, the centres
-        drawn get them by the number of samples nearest to each in every other start,
-        and at random in the rest.
+        Starts by k-means++; the one with the least inertia is kept. If sizes differ,
+        every other start assigns them to the centres by the number of nearest samples,
+        the rest at random.
     max_iter : int, default=300
-        Limit of iterations of each start.
+        Maximum number of iterations of each start.
     tol : float, default=1e-6
-        Relative fall of the inertia to stop at.
+        Tolerance on the relative decrease of the inertia.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Cluster of each sample, 0 to k-1. Clusters of equal size are numbered by
-        their first sample, others have the places of ``sizes``.
+        Cluster of each sample, 0 to k-1. Clusters of equal size are ordered by their
+        first sample, others as in ``sizes``.
     cluster_centers_ : ndarray of shape (k, d)
         Means of the clusters. A cluster of size 0 keeps the centre of its start.
     sizes_ : ndarray of int, shape (k,)
-        The sizes, met exactly.
+        The sizes of the clusters, as requested.
     inertia_, objective_ : float
         Sum of squared distances to the centres.
     n_iter_, converged_, history_
@@ -66,11 +66,10 @@ class BalancedKMeans(RestartClusterer):
     Notes
     -----
     An iteration costs O(ndk), and a shortest path among k clusters for every sample
-    that must change its place; prices are carried over, so that later iterations
-    need few. Memory is O(nd + nk). It ends at a partition that neither step
-    improves, often not the best one.
+    that must move; prices are reused, so that later iterations need few. Memory is
+    O(nd + nk). It ends at a local optimum, a partition that neither step improves.
 
-    There is no ``predict``: where a sample belongs depends on all others.
+    There is no ``predict``: the cluster of a sample depends on all others.
 
     References
     ----------
@@ -93,12 +92,12 @@ class BalancedKMeans(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        sizes: Any = None,
-        proportions: Any = None,
+        sizes: ArrayLike | None = None,
+        proportions: ArrayLike | None = None,
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-6,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.sizes = sizes
@@ -110,30 +109,30 @@ class BalancedKMeans(RestartClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.sizes is not None and self.proportions is not None:
-            raise ValueError(
-                "sizes and proportions were both given, but one settles the other. "
-                "Pass only one of them."
-            )
+        if self.sizes is not None:
+            refuse_both(self.proportions, "proportions", "sizes")
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
-        self.sizes_ = self._wanted(k, data.shape[0])
-        X, origin = _centred(data)
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
+        n = data.shape[0]
+        if self.sizes is not None:
+            self.sizes_ = check_sizes(self.sizes, k, n)
+        else:
+            self.sizes_ = sizes_from(check_proportions(self.proportions, k), n)
+        X, origin = data.astype(np.float64), np.zeros(data.shape[1])
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+        else:
+            origin = X.mean(axis=0)
+            X = X - origin
         for start, rng in enumerate(rngs):
             C = _start(X, self.sizes_, rng, match=start % 2 == 0)
             labels, C, history, converged = balanced_lloyd(
                 X, self.sizes_, C, tol=self.tol, max_iter=self.max_iter
             )
-            columns = {"cluster_centers_": (C + origin).T}
             yield Run(
-                labels, history[-1], len(history), converged, history, columns=columns
-            )
-
-    def _wanted(self, k: int, n: int) -> IntArray:
-        """Return the sizes asked for."""
-        if self.sizes is not None:
-            return check_sizes(self.sizes, k, n)
-        return sizes_from(check_proportions(self.proportions, k), n)
+                labels, history[-1], len(history), converged, history,
+                columns={"cluster_centers_": (C + origin).T},
+            )  # fmt: skip
 
     def _shares(self, k: int) -> FloatArray:
         return np.asarray(self.sizes_ / self.sizes_.sum())
@@ -155,28 +154,14 @@ class Lloyd(NamedTuple):
 
 
 def balanced_lloyd(
-    X: Any, sizes: IntArray, C: FloatArray, *, tol: float = 1e-6, max_iter: int = 300
+    X: Graph, sizes: IntArray, C: FloatArray, *, tol: float = 1e-6, max_iter: int = 300
 ) -> Lloyd:
-    """Follow one start until neither labels nor centres lower the inertia.
+    """Alternate labels and centres from C until neither lowers the inertia.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array, shape (n, d)
-        Samples in float64; around 0, or digits are lost.
-    sizes : ndarray of int, shape (k,)
-        Sizes of the clusters.
-    C : ndarray of shape (k, d)
-        Centres to begin with.
-    tol : float
-        Relative fall of the inertia to stop at.
-    max_iter : int
-        Limit of iterations.
-
-    Returns
-    -------
-    lloyd : Lloyd
+    X is in float64, dense or sparse, and centred, or digits are lost.
     """
     square = float(X.multiply(X).sum() if sparse.issparse(X) else (X * X).sum())
+    n = X.shape[0]
     labels: IntArray = np.empty(0, dtype=np.int64)
     prices, inertia, history = None, np.inf, list[float]()
     converged = False
@@ -184,7 +169,11 @@ def balanced_lloyd(
         # Without ||x_i||^2, which is the same for all clusters.
         cost = (C * C).sum(axis=1) - 2 * (X @ C.T)
         found, prices = priced_assignment(cost, sizes, prices)
-        means = _means(X, found, sizes, C)
+        Y = sparse.csr_array((np.ones(n), found, np.arange(n + 1)), (n, len(sizes)))
+        sums = Y.T @ X
+        sums = sums.toarray() if sparse.issparse(sums) else sums
+        means = np.asarray(sums / np.maximum(sizes, 1)[:, None])
+        means[sizes == 0] = C[sizes == 0]  # an empty cluster keeps its centre
         last = inertia
         inertia = max(0.0, square - float(sizes @ (means * means).sum(axis=1)))
         converged = not inertia < (1 - tol) * last
@@ -194,19 +183,10 @@ def balanced_lloyd(
     return Lloyd(labels, C, np.array(history), converged)
 
 
-def _centred(X: Any) -> tuple[Any, FloatArray]:
-    """Return X in float64 less its mean, and the mean; a sparse X stays as it is."""
-    X = X.astype(np.float64)
-    if sparse.issparse(X):
-        return sparse.csr_array(X), np.zeros(X.shape[1])
-    origin = X.mean(axis=0)
-    return X - origin, origin
-
-
 def _start(
-    X: Any, sizes: IntArray, rng: np.random.Generator, *, match: bool
+    X: Graph, sizes: IntArray, rng: np.random.Generator, *, match: bool
 ) -> FloatArray:
-    """Return centres by k-means++, in an order for the sizes."""
+    """Return centres by k-means++, ordered for the sizes."""
     k = len(sizes)
     seed = int(rng.integers(np.iinfo(np.int32).max))
     C, _ = kmeans_plusplus(X, k, random_state=seed)
@@ -219,14 +199,3 @@ def _start(
         np.bincount(nearest, minlength=k), kind="stable"
     )
     return C[order]
-
-
-def _means(X: Any, labels: IntArray, sizes: IntArray, C: FloatArray) -> FloatArray:
-    """Return the means of the clusters; an empty one keeps its centre."""
-    n, k = len(labels), len(sizes)
-    Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
-    sums = Y.T @ X
-    sums = sums.toarray() if sparse.issparse(sums) else sums
-    means = sums / np.maximum(sizes, 1)[:, None]
-    means[sizes == 0] = C[sizes == 0]
-    return np.asarray(means)

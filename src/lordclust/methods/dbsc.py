@@ -1,11 +1,11 @@
 """DBSC: discrete and balanced spectral clustering."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_choice, check_nonnegative, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._solvers.coordinate import cd_scaled
@@ -13,7 +13,6 @@ from lordclust.result import Run
 from lordclust.rounding.labels import procrustes
 from lordclust.rounding.spectral import normalized_affinity, normalized_eigenvectors
 
-INDICATORS = ("scaled", "plain")
 #: Power steps for F in each iteration.
 POWER_STEPS = 15
 
@@ -21,7 +20,7 @@ POWER_STEPS = 15
 class DBSC(RestartClusterer):
     """Discrete and balanced spectral clustering.
 
-    Looks for a spectral embedding F, a rotation R and labels together:
+    Finds a spectral embedding F, a rotation R and labels together:
 
         min Tr(F'LF) + alpha ||FR - G||_F^2 + beta sum_j (k n_j / n)^2
         over F'F = I, R'R = I and labels
@@ -30,62 +29,60 @@ class DBSC(RestartClusterer):
     scaled indicator. The last sum is k for equal sizes, and k^2 if one cluster has
     all samples.
 
-    This is a reconstruction: the paper [1]_ could not be read, and no code of its
-    authors was found. What is sure is its abstract: the embedding and the discrete
-    labels are learned in one step, with spectral rotation and a soft regularisation
-    of the sizes. The three steps (power steps for F, a singular value decomposition
-    for R, coordinate descent for the scaled indicator) are those of related work by
-    some of the same authors [2]_. The form of the objective, its parameters, their
-    defaults and the order of the steps are choices made here.
+    A reconstruction: the paper [1]_ could not be read, and no code of its authors was
+    found. Known from the abstract: the embedding and the discrete labels are learned
+    in one step, with spectral rotation and a soft regularisation of the sizes. The
+    three steps (power steps for F, a singular value decomposition for R, coordinate
+    descent for the scaled indicator) are those of related work by some of the same
+    authors [2]_. The form of the objective, its parameters, their defaults and the
+    order of the steps are ours.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     alpha : float, default=0.01
-        Weight of the labels on the embedding. Near 0, F stays at the eigenvectors of
-        L; above 0.1, F soon follows the first labels, and starts end far apart. At
-        0.01 most starts agree, and Tr(G'LG) of their labels is small.
+        Weight of the labels in the embedding. Near 0, F stays at the eigenvectors of
+        L; above 0.1, F soon follows the first labels, and the results of the starts
+        differ. At 0.01 most starts agree, and Tr(G'LG) of their labels is small.
     beta : float, default=0.001
-        Weight of equal sizes, 0 or more. A cluster of twice the mean size costs a
-        sample about 2 beta / alpha of what its right place is worth.
+        Penalty of unequal sizes, 0 or more. For a sample, a cluster of twice the mean
+        size costs about 2 beta / alpha of the gain of its right cluster.
     indicator : {"scaled", "plain"}, default="scaled"
         "plain" takes G = Y sqrt(k/n), the same if all clusters are equally large.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be symmetric and nonnegative, dense or sparse.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     n_init : int, default=10
-        Random starts; the smallest objective is kept.
+        Random starts; the one with the smallest objective is kept.
     max_iter : int, default=100
-        Limit of iterations of each start.
+        Maximum number of iterations of each start.
     tol : float, default=1e-6
         Stop when an iteration lowers the objective by less than this share of it, or
-        of alpha k, should that be larger.
+        of alpha k if that is larger.
     random_state : int, RandomState or None, default=None
-        For the random labels that starts begin with.
+        For the random initial labels.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, numbered by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     embedding_ : ndarray of shape (n, k)
         FR, a column for each cluster: near G.
     objective_, n_iter_, converged_, history_
-        Where the kept start ended, and its objective after each iteration, which
+        Of the kept start; ``history_`` is its objective after each iteration, which
         never rises.
     all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start. Those of other alpha or beta cannot be
-        compared with them.
+        Final objective of every start; not comparable between alphas or betas.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S.
 
     Notes
     -----
     An iteration costs O(nnz(S) k + n k^2); a sparse S stays sparse. The variant of
-    the paper for large data, with a graph of samples and anchors, is left out. No
-    cluster is ever empty. If S has more than k connected components, F begins with
-    the k largest, and the others are placed by the steps for labels and F.
+    the paper for large data, with a graph of samples and anchors, is not implemented.
+    No cluster is ever empty. If S has more than k connected components, F begins with
+    the k largest, and the steps for labels and F assign the others.
 
     References
     ----------
@@ -110,11 +107,11 @@ class DBSC(RestartClusterer):
         alpha: float = 0.01,
         beta: float = 0.001,
         indicator: str = "scaled",
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
@@ -128,17 +125,14 @@ class DBSC(RestartClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.indicator, INDICATORS, "indicator")
+        check_choice(self.indicator, ("scaled", "plain"), "indicator")
         check_positive(self.alpha, "alpha")
         check_nonnegative(self.beta, "beta")
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
-        model = Model(
-            normalized_affinity(data),
-            float(self.alpha),
-            float(self.beta),
-            0.0 if self.indicator == "plain" else 0.5,
-        )
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
+        power = 0.0 if self.indicator == "plain" else 0.5
+        P = normalized_affinity(data)
+        model = Model(P, float(self.alpha), float(self.beta), power)
         F = normalized_eigenvectors(data, k).vectors
         for rng in rngs:
             start = random_labels(F.shape[0], k, rng)
@@ -146,16 +140,12 @@ class DBSC(RestartClusterer):
 
 
 class Model(NamedTuple):
-    """The objective of DBSC.
+    """The objective of DBSC."""
 
-    ``P`` is D^-1/2 S D^-1/2; ``power`` is 0.5 for the scaled indicator, 0 for the
-    plain one.
-    """
-
-    P: Graph
+    P: Graph  # D^-1/2 S D^-1/2
     alpha: float
     beta: float
-    power: float
+    power: float  # 0.5 for the scaled indicator, 0 for the plain one
 
     def indicator(self, labels: IntArray, k: int) -> FloatArray:
         """Return G, with ||G||_F^2 = k."""
@@ -200,13 +190,13 @@ class Model(NamedTuple):
 def descend(
     model: Model, F: FloatArray, labels: IntArray, *, max_iter: int, tol: float
 ) -> Run:
-    """Alternate R, labels and F until the objective rests."""
+    """Alternate R, labels and F until the objective stops falling."""
     k = F.shape[1]
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
         R = procrustes(F.T @ model.indicator(labels, k))
-        # Labels before F: F would else be drawn to the random labels of the start.
+        # Labels before F: otherwise F would follow the random labels of the start.
         labels = model.improve_labels(F @ R, labels)
         F = model.improve_embedding(F, model.indicator(labels, k) @ R.T)
         history.append(model.objective(F, R, labels))
@@ -214,17 +204,13 @@ def descend(
         enough = tol * max(history[-1], model.alpha * k)
         converged = len(history) > 1 and history[-2] - history[-1] <= enough
     return Run(
-        labels,
-        history[-1],
-        len(history),
-        converged,
-        np.array(history),
+        labels, history[-1], len(history), converged, np.array(history),
         columns={"embedding_": F @ R},
-    )
+    )  # fmt: skip
 
 
 def random_labels(n: int, k: int, rng: np.random.Generator) -> IntArray:
-    """Return uniformly random labels, but no cluster empty."""
+    """Return uniformly random labels without empty clusters."""
     labels = rng.integers(0, k, n)
     labels[rng.permutation(n)[:k]] = np.arange(k)
     return labels

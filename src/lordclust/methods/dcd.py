@@ -1,26 +1,26 @@
 """DCD: a doubly stochastic matrix of k clusters that fits S by relative entropy."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, Seed
 from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels, labels_from, shares_of_rows
 from lordclust.rounding.spectral import degrees, normalized_eigenvectors
 
-#: Added to the indicator of the labels to start from, so that nothing is zero.
+#: Added to the indicator of the initial labels, so that nothing is zero.
 SOFTENING = 0.2
-#: A product cannot bring back a zero: memberships stay above this.
+#: Multiplicative steps keep zeros at zero: memberships stay above this.
 FLOOR = 1e-16
-#: Two columns of a cosine this close to 1 are the same cluster, for ever.
+#: Two columns whose cosine is this close to 1 stay the same cluster.
 SAME = 1e-6
-#: How much farther an extrapolation may go after one went as far as it might.
+#: Growth of the limit of extrapolations after one has reached it.
 FARTHER = 4.0
 
 #: From W to the next W and the objective at W.
@@ -28,21 +28,12 @@ Step: TypeAlias = Callable[[FloatArray], tuple[FloatArray, float]]
 
 
 class Descent(NamedTuple):
-    """Where a descent ended.
-
-    ``history`` holds the objective at each iterate, at W last; ``residual`` is how
-    far one step moves W.
-    """
+    """Where a descent ended; ``history`` holds the objective at each iterate."""
 
     W: FloatArray
-    residual: float
+    residual: float  # how far one step moves W
     converged: bool
     history: FloatArray
-
-    @property
-    def objective(self) -> float:
-        """The objective at W."""
-        return float(self.history[-1])
 
 
 class DCD(RestartClusterer):
@@ -55,55 +46,57 @@ class DCD(RestartClusterer):
 
     with alpha = 1. W_ik is the probability of cluster k given sample i, and B, which
     is doubly stochastic, that of walking from i to a cluster and on to j. A prior
-    alpha > 1 pulls W towards equal memberships and is used only on the way: from
-    each start the problem is solved with every alpha of ``alphas``, each time
+    alpha > 1 pulls W towards equal memberships and is used only for initialisation:
+    from each start the problem is solved with every alpha of ``alphas``, each time
     continued with alpha = 1, and the smallest objective is kept [1]_ [2]_.
 
     The problem is the authors', and so is the bound that is minimised in each step.
-    ``algorithm="paper"`` minimises it as they do, with the row sums only steered
-    towards 1; their formula and the recipe for starts are written from memory and
-    were derived anew. ``"fast"`` minimises the same bound on the simplex exactly and
-    extrapolates (SQUAREM [3]_), never taking a step that raises the objective: some
-    ten times fewer passes over S.
+    ``algorithm="paper"`` minimises it as they do, with multipliers that only drive the
+    row sums towards 1; their formula and the initialisation are written from memory
+    and were derived again. ``"fast"`` is our solver: it minimises the same bound on
+    the simplex exactly and extrapolates (SQUAREM [3]_), never taking a step that
+    raises the objective, with about a tenth of the passes over S.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S, which must be nonnegative and should be sparse.
+        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative and
+        should be sparse.
     init : {"ncut", "random"} or array of shape (n, n_clusters), default="ncut"
         "ncut": the labels of one k-means run on the eigenvectors of the normalised
         cut, as indicators + 0.2. "random": uniformly random memberships, much worse.
-        An array holds nonnegative memberships, scaled to row sums of 1.
+        An array: nonnegative memberships, scaled to row sums of 1.
     alphas : sequence of float, default=(1.0, 1.2, 2.0, 5.0)
         Priors, at least 1, for S scaled to a largest entry of 1. A prior whose
-        solution has two clusters in common is not followed.
+        solution has two equal clusters is skipped.
     n_init : int, default=10
-        Starts; the best objective is kept. An array is one start.
+        Starts; the one with the best objective is kept. An array is one start.
     max_iter : int, default=1000
-        Limit of iterations of each descent.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
-        Residual to stop at.
+        Tolerance on the residual.
     algorithm : {"fast", "paper"}, default="fast"
-        See above. The steps of "paper" are short: it needs ``tol=1e-6`` and thousands
-        of iterations.
+        See above. "paper" takes short steps: it needs ``tol=1e-6`` and thousands of
+        iterations.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, numbered by falling size.
+        The most probable cluster of each sample, ordered by decreasing size.
     membership_ : ndarray of shape (n, k)
         W: rows sum to 1.
     objective_ : float
         -sum_ij S_ij log B_ij at ``membership_``.
     residual_ : float
-        ||W' - W||_F / ||W||_F, W' one step of the algorithm (not extrapolated) on
+        ||W' - W||_F / ||W||_F, with W' one step of the algorithm (not extrapolated)
         from W: 0 at a stationary point.
     alpha_ : float
-        The prior that led to the kept solution.
+        The prior of the kept solution.
     n_iter_, converged_, history_
         Of the last descent, with alpha = 1, of the kept start.
     all_objectives_ : ndarray of shape (n_init,)
@@ -115,9 +108,9 @@ class DCD(RestartClusterer):
     -----
     An iteration takes two passes over the stored entries of S ("paper": one), of
     O(nnz k) operations, and memory for O(nnz + nk) numbers: S may be large if it is
-    sparse. A sample without similarities keeps the membership it started with. The
-    objective has many local optima, and descents end slowly where clusters overlap:
-    with tens of thousands of samples, begin with ``n_init=1``.
+    sparse. A sample without similarities keeps its initial membership. The objective
+    has many local optima, and convergence is slow where clusters overlap: with tens of
+    thousands of samples, begin with ``n_init=1``.
 
     References
     ----------
@@ -141,14 +134,14 @@ class DCD(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
-        init: Any = "ncut",
-        alphas: Any = (1.0, 1.2, 2.0, 5.0),
+        affinity: Affinity = "knn",
+        init: str | ArrayLike = "ncut",
+        alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0),
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-4,
         algorithm: str = "fast",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -167,10 +160,16 @@ class DCD(RestartClusterer):
             check_choice(self.init, ("ncut", "random"), "init")
         check_alphas(self.alphas)
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         S, scale = unit_graph(data)
         for W in self._starts(S, k, rngs):
-            yield _run(*self._best_way(S, W), scale)
+            alpha, (W, residual, converged, path) = self._best_prior(S, W)
+            history = scale * path
+            yield Run(
+                labels_from(W), float(history[-1]), len(history) - 1, converged,
+                history, membership=W,
+                fitted={"alpha_": alpha, "residual_": residual},
+            )  # fmt: skip
 
     def _starts(self, S: Graph, k: int, rngs: Rngs) -> Iterator[FloatArray]:
         """Yield W for each start."""
@@ -181,17 +180,19 @@ class DCD(RestartClusterer):
             yield from (shares_of_rows(rng.random((n, k))) for rng in rngs)
         else:
             Y = ncut_embedding(S, k)
-            yield from (softened(kmeans_labels(Y, k, rng).labels, k) for rng in rngs)
+            for rng in rngs:
+                labels = kmeans_labels(Y, k, rng).labels
+                yield shares_of_rows(np.eye(k)[labels] + SOFTENING)
 
-    def _best_way(self, S: Graph, W: FloatArray) -> tuple[float, Descent]:
-        """Return the best end of a descent from W through the priors, and its prior."""
+    def _best_prior(self, S: Graph, W: FloatArray) -> tuple[float, Descent]:
+        """Return the best descent from W through the priors, and its prior."""
         alphas = check_alphas(self.alphas)
         starts = {alpha: self._descend(S, W, alpha).W for alpha in alphas if alpha > 1}
         starts = {alpha: V for alpha, V in starts.items() if not has_twins(V)}
         if 1.0 in alphas or not starts:
             starts[1.0] = W
         ends = {alpha: self._descend(S, V, 1.0) for alpha, V in starts.items()}
-        return min(ends.items(), key=lambda item: item[1].objective)
+        return min(ends.items(), key=lambda item: float(item[1].history[-1]))
 
     def _descend(self, S: Graph, W: FloatArray, alpha: float) -> Descent:
         step, descend = {
@@ -201,7 +202,7 @@ class DCD(RestartClusterer):
         return descend(partial(step, S, alpha), W, max_iter=self.max_iter, tol=self.tol)
 
 
-def check_alphas(alphas: Any) -> tuple[float, ...]:
+def check_alphas(alphas: Sequence[float]) -> tuple[float, ...]:
     """Return the priors as floats of at least 1."""
     try:
         found = tuple(float(alpha) for alpha in alphas)
@@ -215,15 +216,15 @@ def check_alphas(alphas: Any) -> tuple[float, ...]:
     return found
 
 
-def check_start(W: Any, n: int, k: int) -> FloatArray:
+def check_start(init: ArrayLike, n: int, k: int) -> FloatArray:
     """Return given memberships as positive rows of sum 1."""
-    W = np.array(W, dtype=np.float64)
+    W = np.array(init, dtype=np.float64)
     if W.shape != (n, k) or not np.isfinite(W).all() or W.min() < 0:
         raise ValueError(
             f"init must hold nonnegative memberships of shape ({n}, {k}), got shape "
-            f'{W.shape}. Pass one row a sample, or "ncut".'
+            f'{W.shape}. Pass one row per sample, or "ncut".'
         )
-    return shares_of_rows(np.maximum(shares_of_rows(W), FLOOR))
+    return _floored(shares_of_rows(W))
 
 
 def ncut_embedding(S: Graph, k: int) -> FloatArray:
@@ -233,11 +234,6 @@ def ncut_embedding(S: Graph, k: int) -> FloatArray:
         return np.zeros((len(d), k))
     U = normalized_eigenvectors(S, k).vectors
     return np.asarray(U / np.sqrt(np.where(d > 0, d, 1.0))[:, None])
-
-
-def softened(labels: IntArray, k: int) -> FloatArray:
-    """Return the indicators of the labels + 0.2, as rows of sum 1."""
-    return shares_of_rows(np.eye(k)[labels] + SOFTENING)
 
 
 def unit_graph(S: Graph) -> tuple[Graph, float]:
@@ -252,7 +248,7 @@ def explained(S: Graph, W: FloatArray) -> tuple[FloatArray, float]:
 
     A_ik is the part of row i of S that cluster k explains.
     """
-    from lordclust.methods._dcd_kernels import products_at
+    from lordclust.methods._solvers._dcd_kernels import products_at
 
     walk = W / W.sum(axis=0)
     B = np.empty(S.nnz)
@@ -275,7 +271,7 @@ def exact_step(S: Graph, alpha: float, W: FloatArray) -> tuple[FloatArray, float
 
     with A_k = sum_i A_ik, equal at W' = W: it falls wherever the bound does.
     """
-    from lordclust.methods._dcd_kernels import minimise_rows
+    from lordclust.methods._solvers._dcd_kernels import minimise_rows
 
     A, J = explained(S, W)
     new = W.copy()
@@ -286,7 +282,7 @@ def exact_step(S: Graph, alpha: float, W: FloatArray) -> tuple[FloatArray, float
 def relaxed_step(S: Graph, alpha: float, W: FloatArray) -> tuple[FloatArray, float]:
     """Return the authors' step from W, rows scaled to 1, and the objective at W.
 
-    The gradient is P / W - N / W; a multiplier steers the row sums towards 1.
+    The gradient is P / W - N / W; a multiplier drives the row sums towards 1.
     """
     A, J = explained(S, W)
     N = 2 * A + alpha
@@ -312,15 +308,17 @@ def plain_descent(step: Step, W: FloatArray, *, max_iter: int, tol: float) -> De
 def extrapolated_descent(
     step: Step, W: FloatArray, *, max_iter: int, tol: float
 ) -> Descent:
-    """Repeat two steps and an extrapolation, kept only where the objective falls.
+    """Repeat two steps and an extrapolation, kept only if the objective falls.
 
-    How far it may go grows with success and falls with failure.
+    Its limit grows with success and falls with failure.
     """
     W1, J = step(W)
     history, reach = [J], FARTHER
     while (residual := _change(W1, W)) > tol and len(history) <= max_iter:
         W2, J1 = step(W1)
-        a = min(reach, stretch(W, W1, W2))
+        bend = float(np.linalg.norm(W2 - 2 * W1 + W))
+        a = max(1.0, float(np.linalg.norm(W1 - W)) / bend) if bend > 0 else 1.0
+        a = min(reach, a)
         E = extrapolated(W, W1, W2, a)
         E1, J = step(E)
         if J <= J1:
@@ -333,12 +331,6 @@ def extrapolated_descent(
     return Descent(W, residual, residual <= tol, np.array(history))
 
 
-def stretch(W: FloatArray, W1: FloatArray, W2: FloatArray) -> float:
-    """Return |W1 - W| / |(W2 - W1) - (W1 - W)|, at least 1."""
-    bend = float(np.linalg.norm(W2 - 2 * W1 + W))
-    return max(1.0, float(np.linalg.norm(W1 - W)) / bend) if bend > 0 else 1.0
-
-
 def extrapolated(W: FloatArray, W1: FloatArray, W2: FloatArray, a: float) -> FloatArray:
     """Return W + 2a (W1 - W) + a^2 (W2 - 2 W1 + W), which is W2 at a = 1.
 
@@ -349,10 +341,7 @@ def extrapolated(W: FloatArray, W1: FloatArray, W2: FloatArray, a: float) -> Flo
 
 
 def has_twins(W: FloatArray) -> bool:
-    """Tell whether two columns are the same but for scale.
-
-    Steps treat them alike, so they would stay one cluster for ever.
-    """
+    """Return whether two columns are equal up to scale: they would stay equal."""
     U = W / np.linalg.norm(W, axis=0)
     cosines = np.triu(U.T @ U, 1)
     return bool(cosines.max() > 1 - SAME)
@@ -366,17 +355,3 @@ def _floored(W: FloatArray) -> FloatArray:
 def _change(new: FloatArray, W: FloatArray) -> float:
     """Return ||new - W||_F / ||W||_F."""
     return float(np.linalg.norm(new - W) / np.linalg.norm(W))
-
-
-def _run(alpha: float, end: Descent, scale: float) -> Run:
-    """Return what the estimator keeps of a descent."""
-    history = scale * end.history
-    return Run(
-        labels_from(end.W),
-        float(history[-1]),
-        len(history) - 1,
-        end.converged,
-        history,
-        membership=end.W,
-        fitted={"alpha_": alpha, "residual_": end.residual},
-    )

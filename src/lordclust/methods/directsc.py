@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_positive, unknown_name
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
@@ -28,8 +28,8 @@ FIRST_LAM = 0.1
 class DirectSC(RestartClusterer):
     """Direct spectral clustering: the labels are the components of a learned graph.
 
-    Looks for the graph W nearest to the given one that has exactly k connected
-    components, through
+    Approximates the graph W nearest to the given one that has exactly k connected
+    components, by
 
         min ||W - A||_F^2 + 2 lam Tr(F'L_W F)
         over W >= 0, W1 = 1, W_ij = 0 where A_ij = 0, and F'F = I (n x k)
@@ -38,45 +38,43 @@ class DirectSC(RestartClusterer):
     Laplacian of (W + W')/2. The trace is 0 exactly when W has k components or more;
     lam is doubled while W has fewer, and halved when it has more.
 
-    This is a reconstruction: the paper [1]_ could not be read, and no code of its
-    authors was found. What is sure is its abstract: a discrete indicator and a
-    similarity with exactly k components are learned together, and either gives the
-    labels. The problem and the search for lam solved here are those of an earlier
-    method by some of the same authors [2]_, read in a public copy of their code. That
-    it stands for the newer one, the scaling of the rows, and what is done if the
-    search fails, are choices made here.
+    A reconstruction: the paper [1]_ could not be read, and no code of its authors was
+    found. Known from the abstract: a discrete indicator and a similarity with exactly
+    k components are learned together, and either gives the labels. The problem and
+    the search for lam solved here are those of an earlier method by some of the same
+    authors [2]_, read in a public copy of their code. Using it in place of the newer
+    one, the scaling of the rows, and the fallback if the search fails, are ours.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     lam : float or "auto", default="auto"
-        Weight of the trace. "auto" searches the one that gives k components. With a
+        Weight of the trace. "auto" searches for one that gives k components. With a
         number, W and F are improved in turn at this lam.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be symmetric and nonnegative, dense or sparse.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     max_iter : int, default=30
-        Limit of updates of W and F.
+        Maximum number of updates of W and F.
     tol : float, default=1e-6
         For a given lam: stop when the objective falls by less than this share of it.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, numbered by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     W_ : csr_array of shape (n, n)
         The learned graph; rows sum to 1.
     n_components_ : int
-        Components of ``W_``. The labels are these if they are k.
+        Number of components of ``W_``. If it is k, they are the labels.
     embedding_ : ndarray of shape (n, k)
         F, the bottom eigenvectors of L_W.
     lam_ : float
         The lam of ``W_``; 0 if S itself has k components or more.
     objective_, n_iter_, converged_, history_
-        Where the updates ended, and the objective after each of them. It never
-        rises while lam stays the same.
+        Final state, and the objective after each update, which never rises while lam
+        stays the same.
     all_objectives_ : ndarray of shape (1,)
         ``objective_``: nothing is random.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -84,14 +82,14 @@ class DirectSC(RestartClusterer):
 
     Notes
     -----
-    If no lam gives k components, the discretisation of Yu and Shi makes labels of F
+    If no lam gives k components, the labels are the discretisation of Yu and Shi of F
     for the last graph with fewer. Components have at least two samples, unless S has
-    isolated ones: k must be small against n. If a graph has more than k components,
-    the smallest ones join the largest: nothing in S says where they belong. Both
-    cases warn.
+    isolated ones: k must be small compared to n. If a graph has more than k
+    components, the smallest ones join the largest: nothing in S determines where they
+    belong. Both cases warn.
 
     An update costs O(nnz(S) k) and the eigenvectors of a sparse graph that is almost
-    disconnected, which come slowly. A variant with a discrete F is left out.
+    disconnected, which converge slowly. A variant with a discrete F is not implemented.
 
     References
     ----------
@@ -113,8 +111,8 @@ class DirectSC(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        lam: Any = "auto",
-        affinity: Any = "knn",
+        lam: float | str = "auto",
+        affinity: Affinity = "knn",
         max_iter: int = 30,
         tol: float = 1e-6,
     ) -> None:
@@ -131,7 +129,7 @@ class DirectSC(RestartClusterer):
         elif self.lam != "auto":
             raise unknown_name("lam", self.lam, ["auto"])
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         A = row_scaled(data)
         if self.lam == "auto":
             state = search(A, k, max_iter=self.max_iter)
@@ -139,18 +137,15 @@ class DirectSC(RestartClusterer):
             state = descend(A, k, float(self.lam), max_iter=self.max_iter, tol=self.tol)
         warn_of_components(state.W, k, "DirectSC")
         yield Run(
-            labels_of(state, k),
-            objective(state.W, A, state.F, state.lam),
-            len(state.history),
-            state.converged,
-            np.array(state.history),
+            labels_of(state, k), objective(state.W, A, state.F, state.lam),
+            len(state.history), state.converged, np.array(state.history),
             fitted={
                 "W_": state.W,
                 "n_components_": int(state.parts.max()) + 1,
                 "embedding_": state.F,
                 "lam_": state.lam,
             },
-        )
+        )  # fmt: skip
 
     def _warn(self, run: Run, k: int) -> None:
         if run.converged or self.lam != "auto":
@@ -192,9 +187,9 @@ def row_scaled(S: Graph) -> Graph:
 
 
 def search(A: Graph, k: int, *, max_iter: int) -> State:
-    """Look for the lam at which W has exactly k components.
+    """Search for a lam at which W has exactly k components.
 
-    If none is found, the last W with fewer is returned.
+    If none is found, return the last W with fewer.
     """
     F, parts = bottom_eigenvectors(A, k)
     if parts.max() + 1 >= k:
@@ -203,9 +198,7 @@ def search(A: Graph, k: int, *, max_iter: int) -> State:
     history: list[float] = []
     best = State(A, F, parts, 0.0, history, False)
     while not best.converged and len(history) < max_iter:
-        W = improve_graph(A, best.F, lam)
-        F, parts = bottom_eigenvectors(W, k)
-        history.append(objective(W, A, F, lam))
+        W, F, parts = improve(A, best.F, lam, history)
         count = parts.max() + 1
         if count <= k:
             best = State(W, F, parts, lam, history, bool(count == k))
@@ -219,12 +212,20 @@ def descend(A: Graph, k: int, lam: float, *, max_iter: int, tol: float) -> State
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
-        W = improve_graph(A, F, lam)
-        F, parts = bottom_eigenvectors(W, k)
-        history.append(objective(W, A, F, lam))
+        W, F, parts = improve(A, F, lam, history)
         fall = history[-2] - history[-1] if len(history) > 1 else history[-1]
         converged = bool(fall <= tol * history[-1])
     return State(W, F, parts, lam, history, converged)
+
+
+def improve(
+    A: Graph, F: FloatArray, lam: float, history: list[float]
+) -> tuple[Graph, FloatArray, IntArray]:
+    """Return the best W for F, its eigenvectors and components; note the objective."""
+    W = improve_graph(A, F, lam)
+    F, parts = bottom_eigenvectors(W, F.shape[1])
+    history.append(objective(W, A, F, lam))
+    return W, F, parts
 
 
 def objective(W: Graph, A: Graph, F: FloatArray, lam: float) -> float:
@@ -258,7 +259,7 @@ def project_rows(values: FloatArray, indptr: IntArray) -> FloatArray:
     become negative, and repeat. Rows must not be empty.
     """
     starts, lengths = indptr[:-1], np.diff(indptr)
-    # The largest entry of each row at 0: no digits are lost if all are far from it.
+    # Shift the largest entry of each row to 0: no digits are lost to a large offset.
     values = values - np.repeat(np.maximum.reduceat(values, starts), lengths)
     kept = np.ones(len(values), dtype=bool)
     while True:
@@ -273,11 +274,12 @@ def project_rows(values: FloatArray, indptr: IntArray) -> FloatArray:
 def bottom_eigenvectors(W: Graph, k: int) -> tuple[FloatArray, IntArray]:
     """Return k eigenvectors of L_W for its smallest eigenvalues, and its components.
 
-    Components have the eigenvalue 0, with their indicators: these are written down,
-    largest first, so that their number is not a matter of rounding.
+    Components have the eigenvalue 0, with their indicators: these are set directly,
+    largest first, so that their number does not depend on rounding.
     """
     both = sparse.csr_array((W + W.T) / 2)
-    parts = by_size(components(both))
+    parts = components(both)
+    parts = np.argsort(np.argsort(-np.bincount(parts), kind="stable"))[parts]
     c = min(int(parts.max()) + 1, k)
     U = (parts[:, None] == np.arange(c)).astype(np.float64)
     U /= np.linalg.norm(U, axis=0)
@@ -288,14 +290,6 @@ def bottom_eigenvectors(W: Graph, k: int) -> tuple[FloatArray, IntArray]:
     turned = sparse.diags_array(1 - d / (2 * d.max())) + both / (2 * d.max())
     rest = leading_eigenvectors(sparse.csr_array(turned), k - c, known=U)
     return np.hstack([U, rest.vectors]), parts
-
-
-def by_size(labels: IntArray) -> IntArray:
-    """Return the labels numbered by falling size."""
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return np.asarray(place[labels])
 
 
 def labels_of(state: State, k: int) -> IntArray:

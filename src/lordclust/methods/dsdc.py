@@ -1,22 +1,21 @@
 """DSDC: k-means on distances scaled to a doubly stochastic matrix."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
 from scipy.sparse.linalg import LinearOperator, cg
 
-from lordclust._core.typing import FloatArray
+from lordclust._core.typing import FloatArray, Seed
 from lordclust._core.validation import check_choice
 from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels
 
-SPHERES = ("exact", "lstsq")
 #: Plain scalings before Newton's method.
 START_STEPS = 5
-#: Limit of conjugate gradient steps; a handful does when B is well scaled.
+#: Maximum number of conjugate gradient steps; a few suffice when B is well scaled.
 CG_STEPS = 50
 #: Largest change of log c in a step.
 MAX_STEP = 2.0
@@ -34,9 +33,10 @@ class DSDC(EmbeddingMixin, RestartClusterer):
 
         min sum_i ||p_i - m_(y_i)||^2   over labels y and centres m.
 
-    The steps are the authors', read in their code [1]_. Two are done another way:
-    c is found by Newton's method from products with A alone, in place of sweeps over
-    the n x n matrix, and the sphere is written down in place of fitted (see Notes).
+    The steps are the authors', read in their code [1]_. Two are solved differently:
+    c is found by Newton's method from products with A alone, instead of sweeps over
+    the n x n matrix, and the sphere is given in closed form instead of fitted (see
+    Notes).
 
     Parameters
     ----------
@@ -44,23 +44,23 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         Number of clusters k.
     sphere : {"exact", "lstsq"}, default="exact"
         How P is found. "lstsq" is the authors' least squares for centre and radius:
-        the same P in general position. With n < d + 2 samples, or samples on a sphere
-        themselves (binary or unit-length ones), their equations have many solutions,
-        and the one of least norm does not fit: the distances of P are then not B.
-        "exact" always fits.
+        the same P in general position. With n < d + 2 samples, or samples that lie on
+        a sphere (binary or unit-length ones), their equations have many solutions,
+        and for the one of least norm the distances of P are not B. "exact" always
+        fits.
     n_init : int, default=20
-        Starts of k-means; the least inertia is kept.
+        Starts of k-means; the one with the least inertia is kept.
     max_iter : int, default=100
-        Limit of Newton steps for c.
+        Maximum number of Newton steps for c.
     tol : float, default=1e-10
-        Largest error of a row sum of B to stop at.
+        Tolerance on the largest error of a row sum of B.
     random_state : int, RandomState or None, default=None
         For the starts of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Cluster of each sample, 0 to k-1, numbered by falling size.
+        Cluster of each sample, 0 to k-1, ordered by decreasing size.
     scaling_ : ndarray of shape (n,)
         c.
     embedding_ : ndarray of shape (n, d + 1)
@@ -70,22 +70,22 @@ class DSDC(EmbeddingMixin, RestartClusterer):
     objective_ : float
         Inertia of k-means on P.
     n_iter_, converged_
-        Newton steps, and whether c met ``tol``.
+        Newton steps, and whether c reached ``tol``.
 
     Notes
     -----
     A product with A is ``A v = r (1'v) + 1 (r'v) - 2 X (X'v)``, r the squared norms:
     O(nd) time and memory. With w = 1'c, m = X'c / w and h = sqrt(sum_j c_j
-    ||x_j - m||^2 / w), the row sums say that 1/c_i = w (||x_i - m||^2 + h^2), so
+    ||x_j - m||^2 / w), the row sums imply 1/c_i = w (||x_i - m||^2 + h^2), so
 
         p_i = c_i (x_i - m, ||x_i - m||^2 / h)
 
     has the squared distances B: the inversion of the samples at the point h above
-    m. So m is the foot of the sphere, sqrt(1/(2n)) its radius, and no equation is
-    left to solve.
+    m. So m is the foot of the sphere, sqrt(1/(2n)) its radius, and no equation
+    remains to be solved.
 
     No c exists if half of the samples or more are copies of one, unless the others
-    are copies as well: such samples are refused.
+    are copies as well: such samples raise an error.
 
     References
     ----------
@@ -113,7 +113,7 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         n_init: int = 20,
         max_iter: int = 100,
         tol: float = 1e-10,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.sphere = sphere
@@ -124,26 +124,21 @@ class DSDC(EmbeddingMixin, RestartClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.sphere, SPHERES, "sphere")
+        check_choice(self.sphere, ("exact", "lstsq"), "sphere")
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: FloatArray, k: int, rngs: Rngs) -> Iterable[Run]:
         check_copies(data)
-        X, unit = _standard(data)
-        scaling = scale_distances(X, tol=self.tol, max_iter=self.max_iter)
-        place = {"exact": sphere_points, "lstsq": fitted_sphere_points}[self.sphere]
-        P = place(X, scaling.c)
+        X = data.astype(np.float64)
+        X -= X.mean(axis=0)
+        unit = 1 / float(np.abs(X).max())
+        X *= unit
+        c, residual, n_iter = scale_distances(X, tol=self.tol, max_iter=self.max_iter)
+        P = (sphere_points if self.sphere == "exact" else fitted_sphere_points)(X, c)
         found = kmeans_labels(P, k, rngs[0], n_init=self.n_init)
         yield Run(
-            found.labels,
-            found.inertia,
-            scaling.n_iter,
-            scaling.residual <= self.tol,
-            fitted={
-                "scaling_": scaling.c * unit,
-                "embedding_": P,
-                "residual_": scaling.residual,
-            },
-        )
+            found.labels, found.inertia, n_iter, residual <= self.tol,
+            fitted={"scaling_": c * unit, "embedding_": P, "residual_": residual},
+        )  # fmt: skip
 
 
 class Scaling(NamedTuple):
@@ -159,24 +154,13 @@ def scale_distances(
 ) -> Scaling:
     """Return c > 0 with c_i sum_j ||x_i - x_j||^2 c_j = 1 for all i.
 
-    Minimises the convex function c'Ac/2 - sum log c of log c by Newton's method;
-    conjugate gradients solve for the steps.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Samples around 0, of size around 1.
-    tol : float
-        Largest error of a row sum to stop at.
-    max_iter : int
-        Limit of steps.
-
-    Returns
-    -------
-    scaling : Scaling
+    Minimises the convex function c'Ac/2 - sum log c of log c by Newton's method, with
+    conjugate gradients for the steps. X is centred, with entries of size 1.
     """
     squares = (X * X).sum(axis=1)
-    c = _balanced_start(X)
+    c = np.full(len(X), 1 / np.sqrt(len(X)))
+    for _ in range(START_STEPS):  # these find the size of c
+        c = np.sqrt(c / distance_sums(X, c))
     for step in range(max_iter + 1):
         rows = c * distance_sums(X, c)
         residual = float(np.abs(rows - 1).max())
@@ -225,24 +209,15 @@ def fitted_sphere_points(X: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def check_copies(X: FloatArray) -> None:
-    """Refuse samples whose distances no c can scale to row sums 1."""
+    """Raise if no c can scale the distances to row sums 1."""
     n = len(X)
     _, counts = np.unique(X, axis=0, return_counts=True)
     halves = len(counts) == 2 and counts[0] == counts[1]
     if 2 * counts.max() >= n and not halves:
         raise ValueError(
-            f"DSDC needs less than half of the samples to be equal, but "
-            f"{counts.max()} of {n} rows of X are. Remove copies."
+            f"DSDC requires that less than half of the samples are equal, but "
+            f"{counts.max()} of {n} rows of X are. Remove duplicates."
         )
-
-
-def _standard(X: Any) -> tuple[FloatArray, float]:
-    """Return X around 0 and of size 1, and the factor it was multiplied with."""
-    X = X.astype(np.float64)
-    X -= X.mean(axis=0)
-    unit = 1 / float(np.abs(X).max())
-    X *= unit
-    return X, unit
 
 
 def _spread(X: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -253,14 +228,6 @@ def _spread(X: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
         rows = slice(start, start + BLOCK_ROWS)
         squares[rows] = ((X[rows] - m) ** 2).sum(axis=1)
     return m, squares
-
-
-def _balanced_start(X: FloatArray) -> FloatArray:
-    """Return c after some steps of c <- sqrt(c / Ac), which find its size."""
-    c = np.full(len(X), 1 / np.sqrt(len(X)))
-    for _ in range(START_STEPS):
-        c = np.sqrt(c / distance_sums(X, c))
-    return c
 
 
 def _newton_direction(
@@ -277,7 +244,7 @@ def _newton_direction(
 
     H = LinearOperator((n, n), matvec=product, dtype=np.float64)
     M = LinearOperator((n, n), matvec=lambda v: v.ravel() / rows, dtype=np.float64)
-    # The nearer the end, the more exact: Newton's method stays quadratic.
+    # More exact near the solution: Newton's method stays quadratic.
     rtol = min(0.1, float(np.abs(rows - 1).max()))
     return np.asarray(cg(H, 1 - rows, rtol=rtol, maxiter=CG_STEPS, M=M)[0])
 

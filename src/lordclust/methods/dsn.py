@@ -1,14 +1,11 @@
 """DSN: the nearest doubly stochastic matrix."""
 
-from typing import Any
-
 import numpy as np
 
-from lordclust._core.typing import Graph
+from lordclust._core.typing import Affinity, Graph, Seed
 from lordclust._core.validation import check_choice
-from lordclust.methods._learned import Learned
-from lordclust.methods._prepared import PreparedClusterer
 from lordclust.methods._solvers.birkhoff import SOLVERS, nearest_ds
+from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepare
 
 
 class DSN(PreparedClusterer):
@@ -18,8 +15,8 @@ class DSN(PreparedClusterer):
 
         min ||Z - S||_F^2   over   Z = Z',  Z >= 0,  Z1 = 1
 
-    and clusters the k leading eigenvectors of Z by k-means. The problem is Zass and
-    Shashua's [1]_; the default solver is our own, an exact Newton method.
+    and clusters the k leading eigenvectors of Z by k-means. The problem is that of
+    Zass and Shashua [1]_; the default solver is our own, an exact Newton method.
     ``solver="von_neumann"`` is the algorithm they published, alternating projections:
     it ends at a doubly stochastic matrix, which need not be the nearest one.
 
@@ -29,8 +26,8 @@ class DSN(PreparedClusterer):
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be nonnegative; a sparse S is made dense.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -43,18 +40,18 @@ class DSN(PreparedClusterer):
     n_init : int, default=20
         Starts of k-means.
     max_iter : int, default=2000
-        Limit of Newton steps or sweeps.
+        Maximum number of Newton steps or sweeps.
     tol : float, default=1e-8
-        Largest error of a row sum of Z to stop at.
+        Tolerance on the largest error of a row sum of Z.
     random_state : int, RandomState or None, default=None
-        For k-means; Z does not depend on it.
+        For k-means; Z is deterministic.
     max_dense : int, default=10000
-        Refuse more samples: three n x n matrices are held.
+        Largest number of samples: three n x n matrices are stored.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     affinity_matrix_ : ndarray of shape (n, n)
         Z.
     embedding_ : ndarray of shape (n, k)
@@ -62,16 +59,15 @@ class DSN(PreparedClusterer):
     residual_ : float
         Largest error of a row sum of Z.
     objective_ : float
-        ||Z - S||_F^2 for the S that ``normalize`` and ``diagonal`` make.
+        ||Z - S||_F^2 for S after ``normalize`` and ``diagonal``.
     n_iter_, converged_
-        Where the solver ended.
+        Steps taken, and whether the tolerance was reached.
 
     Notes
     -----
     A Newton step takes a few passes over S and, for its equations, some tens of
-    products with an n x n matrix of zeros and ones: 5 to 10 steps do on the graphs
-    of nearest neighbours, a second for n = 2000. The sweeps are hundreds or
-    thousands.
+    products with an n x n matrix of zeros and ones. Graphs of nearest neighbours take
+    5 to 10 steps, a second for n = 2000. The sweeps take hundreds or thousands.
 
     References
     ----------
@@ -91,14 +87,14 @@ class DSN(PreparedClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
-        normalize: Any = "sym",
+        affinity: Affinity = "knn",
+        normalize: str | None = "sym",
         diagonal: str = "auto",
         solver: str = "newton",
         n_init: int = 20,
         max_iter: int = 2000,
         tol: float = 1e-8,
-        random_state: Any = None,
+        random_state: Seed = None,
         max_dense: int = 10000,
     ) -> None:
         self.n_clusters = n_clusters
@@ -117,13 +113,10 @@ class DSN(PreparedClusterer):
         check_choice(self.solver, SOLVERS, "solver")
 
     def _learn(self, S: Graph, k: int) -> Learned:
-        A = self._prepare(S)
+        A = prepare(S, self.normalize, self.diagonal)
         found = nearest_ds(A, solver=self.solver, tol=self.tol, max_iter=self.max_iter)
         A -= found.Z
+        fitted = {"residual_": found.error}
         return Learned(
-            found.Z,
-            float(np.vdot(A, A)),
-            found.n_iter,
-            found.converged,
-            fitted={"residual_": found.error},
+            found.Z, float(np.vdot(A, A)), found.n_iter, found.converged, fitted
         )

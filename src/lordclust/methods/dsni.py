@@ -1,14 +1,11 @@
 """DSNI: a doubly stochastic and nearly idempotent matrix."""
 
-from typing import Any
-
 import numpy as np
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust._core.validation import check_nonnegative, check_positive
-from lordclust.methods._learned import Learned
-from lordclust.methods._prepared import PreparedClusterer
 from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepare
 from lordclust.methods._solvers.spectral_admm import SpectralFit, fit_spectrum
 
 
@@ -24,9 +21,9 @@ class DSNI(PreparedClusterer):
     l (1 - l) over the eigenvalues l of Z: zero if and only if Z is idempotent, Z^2 = Z,
     which for a doubly stochastic matrix means that it is a partition [2]_.
 
-    A reconstruction: of [1]_ only the abstract could be read. Doubly stochastic,
-    nearly idempotent by a penalty, the link to partitions, and ADMM are the author's;
-    the form of the penalty, the steps and all defaults are ours.
+    A reconstruction: only the abstract of [1]_ could be read. The doubly stochastic
+    constraint, a penalty for idempotence, the link to partitions, and ADMM are the
+    author's; the form of the penalty, the steps and all defaults are ours.
 
     Parameters
     ----------
@@ -34,11 +31,11 @@ class DSNI(PreparedClusterer):
         Number of clusters k.
     w : float, default=0.2
         Weight of the penalty. Below 1/2 the problem is convex. From 1/2 on it is not,
-        and Z chooses its own number of blocks, whatever k is.
+        and the number of blocks of Z does not depend on k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be nonnegative; a sparse S is made dense.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -51,18 +48,18 @@ class DSNI(PreparedClusterer):
     n_init : int, default=20
         Starts of k-means.
     max_iter : int, default=300
-        Limit of steps.
+        Maximum number of steps.
     tol : float, default=3e-4
-        ``residual_`` to stop at.
+        Tolerance on ``residual_``.
     random_state : int, RandomState or None, default=None
-        For k-means; Z does not depend on it.
+        For k-means; Z is deterministic.
     max_dense : int, default=5000
-        Refuse more samples: several n x n matrices are held.
+        Largest number of samples: several n x n matrices are stored.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     affinity_matrix_ : ndarray of shape (n, n)
         Z.
     embedding_ : ndarray of shape (n, k)
@@ -70,14 +67,14 @@ class DSNI(PreparedClusterer):
     idempotence_ : float
         ||Z^2 - Z||_F.
     residual_ : float
-        Distance of Z from a matrix with eigenvalues in [0, 1], or the last step, the
-        larger, relative to ||Z||_F.
+        The larger of the distance of Z from a matrix with eigenvalues in [0, 1] and
+        the last step, relative to ||Z||_F.
     rho_ : float
-        The last penalty.
+        The final penalty of ADMM.
     objective_ : float
-        The objective at Z, for the S that ``normalize`` and ``diagonal`` make.
+        The objective at Z, for S after ``normalize`` and ``diagonal``.
     n_iter_, converged_
-        Where ADMM ended.
+        Steps of ADMM, and whether they converged.
 
     Notes
     -----
@@ -107,14 +104,14 @@ class DSNI(PreparedClusterer):
         n_clusters: int = 8,
         *,
         w: float = 0.2,
-        affinity: Any = "knn",
-        normalize: Any = "sym",
+        affinity: Affinity = "knn",
+        normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float | None = None,
         n_init: int = 20,
         max_iter: int = 300,
         tol: float = 3e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
         max_dense: int = 5000,
     ) -> None:
         self.n_clusters = n_clusters
@@ -139,21 +136,16 @@ class DSNI(PreparedClusterer):
             )
 
     def _learn(self, S: Graph, k: int) -> Learned:
-        A = self._prepare(S)
+        A = prepare(S, self.normalize, self.diagonal)
         rho = max(3.0, 5 * self.w) if self.rho is None else self.rho
         fit = fit_idempotent(A, self.w, rho, tol=self.tol, max_iter=self.max_iter)
-        Z = fit.Z
-        return Learned(
-            Z,
-            penalised(Z, A, self.w),
-            fit.n_iter,
-            fit.converged,
-            fitted={
-                "residual_": fit.residual,
-                "rho_": fit.rho,
-                "idempotence_": float(np.linalg.norm(Z @ Z - Z)),
-            },
-        )
+        fitted = {
+            "residual_": fit.residual,
+            "rho_": fit.rho,
+            "idempotence_": float(np.linalg.norm(fit.Z @ fit.Z - fit.Z)),
+        }
+        objective = penalised(fit.Z, A, self.w)
+        return Learned(fit.Z, objective, fit.n_iter, fit.converged, fitted)
 
 
 def penalised(Z: FloatArray, A: FloatArray, w: float) -> float:
@@ -172,17 +164,8 @@ def fit_idempotent(
     L = A.copy()
     L[np.diag_indices_from(L)] -= w
     return fit_spectrum(
-        L,
-        nearest_ds(A).Z,
-        unit_interval,
-        rho=rho,
-        curvature=1 - 2 * w,
+        L, nearest_ds(A).Z, lambda values: np.clip(values, 0, 1),
+        rho=rho, curvature=1 - 2 * w,
         relax=1.6 if w < 0.5 else 1.0,  # safe where the problem is convex
-        tol=tol,
-        max_iter=max_iter,
-    )
-
-
-def unit_interval(values: FloatArray) -> FloatArray:
-    """Return the eigenvalues clipped to [0, 1]."""
-    return np.clip(values, 0, 1)
+        tol=tol, max_iter=max_iter,
+    )  # fmt: skip

@@ -1,14 +1,11 @@
 """DvD: a doubly stochastic matrix with a gap after its k-th eigenvalue."""
 
-from typing import Any
-
 import numpy as np
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust._core.validation import check_nonnegative, check_positive
-from lordclust.methods._learned import Learned
-from lordclust.methods._prepared import PreparedClusterer
 from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepare
 from lordclust.methods._solvers.spectral_admm import Rule, fit_spectrum
 from lordclust.rounding.spectral import leading_eigenvectors
 
@@ -24,9 +21,9 @@ class DvD(PreparedClusterer):
     and clusters the k leading eigenvectors of Z by k-means. The gap between the two
     eigenvalues bounds how far Z - S can turn these eigenvectors (Davis and Kahan).
 
-    A reconstruction: of [1]_ only the abstract could be read, which tells of the
-    eigenvalues in [0, 1] and of Davis and Kahan; c1 and c2 are as later work states
-    them. The objective, the algorithm and all defaults are ours.
+    A reconstruction: only the abstract of [1]_ could be read, which mentions the
+    eigenvalues in [0, 1] and the theorem of Davis and Kahan; c1 and c2 are as stated
+    in later work. The objective, the algorithm and all defaults are ours.
 
     Parameters
     ----------
@@ -38,8 +35,8 @@ class DvD(PreparedClusterer):
         Largest (k+1)-th eigenvalue of Z, from 0 to c1.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be nonnegative; a sparse S is made dense.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -51,33 +48,33 @@ class DvD(PreparedClusterer):
     n_init : int, default=20
         Starts of k-means.
     max_iter : int, default=300
-        Limit of steps.
+        Maximum number of steps.
     tol : float, default=3e-4
-        ``residual_`` to stop at.
+        Tolerance on ``residual_``.
     random_state : int, RandomState or None, default=None
-        For k-means; Z does not depend on it.
+        For k-means; Z is deterministic.
     max_dense : int, default=5000
-        Refuse more samples: several n x n matrices are held.
+        Largest number of samples: several n x n matrices are stored.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     affinity_matrix_ : ndarray of shape (n, n)
         Z.
     embedding_ : ndarray of shape (n, k)
         The leading eigenvectors of Z, rows scaled to length 1.
     eigenvalues_ : ndarray of shape (k + 1,), or (k,) if k = n
-        The largest eigenvalues of Z: the last two are to be above c1 and below c2.
+        The largest eigenvalues of Z; the last two should be above c1 and below c2.
     residual_ : float
-        Distance of Z from a matrix with the eigenvalues asked for, or the last step,
-        the larger, relative to ||Z||_F.
+        The larger of the distance of Z from a matrix with the required eigenvalues
+        and the last step, relative to ||Z||_F.
     rho_ : float
-        The last penalty.
+        The final penalty of ADMM.
     objective_ : float
-        ||Z - S||_F^2 for the S that ``normalize`` and ``diagonal`` make.
+        ||Z - S||_F^2 for S after ``normalize`` and ``diagonal``.
     n_iter_, converged_
-        Where ADMM ended.
+        Steps of ADMM, and whether they converged.
 
     Notes
     -----
@@ -106,14 +103,14 @@ class DvD(PreparedClusterer):
         *,
         c1: float = 0.9,
         c2: float = 0.5,
-        affinity: Any = "knn",
-        normalize: Any = "sym",
+        affinity: Affinity = "knn",
+        normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float = 5.0,
         n_init: int = 20,
         max_iter: int = 300,
         tol: float = 3e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
         max_dense: int = 5000,
     ) -> None:
         self.n_clusters = n_clusters
@@ -141,28 +138,19 @@ class DvD(PreparedClusterer):
             )
 
     def _learn(self, S: Graph, k: int) -> Learned:
-        A = self._prepare(S)
+        A = prepare(S, self.normalize, self.diagonal)
         fit = fit_spectrum(
-            A,
-            nearest_ds(A).Z,
-            gap_rule(k, self.c1, self.c2),
-            rho=self.rho,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+            A, nearest_ds(A).Z, gap_rule(k, self.c1, self.c2),
+            rho=self.rho, tol=self.tol, max_iter=self.max_iter,
+        )  # fmt: skip
         A -= fit.Z
-        top = leading_eigenvectors(fit.Z, min(k + 1, len(A)))
-        return Learned(
-            fit.Z,
-            float(np.vdot(A, A)),
-            fit.n_iter,
-            fit.converged,
-            fitted={
-                "residual_": fit.residual,
-                "rho_": fit.rho,
-                "eigenvalues_": top.values,
-            },
-        )
+        fitted = {
+            "residual_": fit.residual,
+            "rho_": fit.rho,
+            "eigenvalues_": leading_eigenvectors(fit.Z, min(k + 1, len(A))).values,
+        }
+        distance = float(np.vdot(A, A))
+        return Learned(fit.Z, distance, fit.n_iter, fit.converged, fitted)
 
 
 def gap_rule(k: int, c1: float, c2: float) -> Rule:

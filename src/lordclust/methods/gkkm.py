@@ -1,22 +1,20 @@
-"""Global kernel k-means: one cluster more at a time, from every sample or the best."""
+"""Global kernel k-means: add one cluster at a time, from every sample or the best."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
-from lordclust.methods._kernel_steps import (
+from lordclust.methods._solvers.kernel_kmeans import (
     MARGIN,
     Asking,
     Descent,
     KernelSteps,
     Partition,
     side_by_side,
-    to_double,
 )
 from lordclust.result import Run
 
@@ -37,13 +35,13 @@ class GKKM(RestartClusterer):
         min E = Tr(S) - sum_j (y_j' S y_j) / n_j,
 
     for 1, 2, ..., k clusters, where y_j is the indicator of cluster j and n_j its size
-    [1]_. From the best m - 1 clusters, each sample in turn is made a cluster of its
-    own and kernel k-means follows; the lowest E gives the best m clusters. Nothing is
+    [1]_. From the best m - 1 clusters, each sample in turn becomes a cluster of its
+    own and kernel k-means is run; the lowest E gives the best m clusters. Nothing is
     random.
 
     ``algorithm="full"`` is the published algorithm, checked against the authors'
     code. Unlike that code it always returns k clusters, does not try samples that
-    are a cluster already, and fills clusters that get empty. ``"fast"`` tries only
+    already are a cluster, and fills clusters that become empty. ``"fast"`` tries only
     the sample with the largest guaranteed reduction; it is written from memory of the
     paper and of global k-means, where it is standard.
 
@@ -62,16 +60,17 @@ default="self_tuning"
         n^3 k <= 1e11, otherwise "fast".
     n_candidates : int, optional
         How many samples to try, those with the largest guaranteed reduction of E.
-        By default all or one, as ``algorithm`` says.
+        By default all or one, depending on ``algorithm``.
     max_iter : int, default=300
-        Limit of steps of each kernel k-means.
+        Maximum number of steps of each kernel k-means.
     max_dense : int, default=10000
-        Refuse more samples: S and the time for all its pairs grow too large.
+        Largest number of samples: memory and time grow with the square.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1 by falling size, then by their first sample. None is empty.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+        None is empty.
     objective_ : float
         E.
     error_path_ : ndarray of shape (k,)
@@ -79,10 +78,9 @@ default="self_tuning"
         semidefinite.
     history_ : ndarray
         E of the kept kernel k-means with k clusters, after each of its steps.
-    n_iter_ : int
-        Steps of all kernel k-means together, shared ones counted once.
-    converged_ : bool
-        Whether all kept ones ended before ``max_iter``.
+    n_iter_, converged_
+        Steps of all kernel k-means runs, shared ones counted once, and whether all
+        kept runs ended before ``max_iter``.
     all_objectives_ : ndarray of shape (1,)
         E.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -91,19 +89,18 @@ default="self_tuning"
     Notes
     -----
     The first step from all samples is computed at once: making sample i a cluster
-    changes the means of two clusters only, so n^2 numbers decide it for all i. Then
-    kernel k-means is followed from each different partition that was reached; where
-    it comes upon a partition that an earlier sample led to, it stops, because the end
-    is known. The result is that of trying every sample by itself. Candidates with E
-    equal to rounding count as equal: the first sample wins.
+    changes only two means, so n^2 numbers decide it for all i. Then kernel k-means is
+    run from each different partition; it stops at a partition that an earlier sample
+    led to, because the end is known. The result is that of trying every sample
+    separately. Candidates with E equal to rounding are ties: the first sample wins.
 
-    With a narrow kernel, and the self-tuning one often is narrow, a sample as a mean
-    attracts only the few with S_ip > 1/2 or so: new clusters start small, and
-    :class:`KKM` with many starts then finds a lower E. A wider kernel, such as
+    With a narrow kernel, as the self-tuning one often is, a sample as a mean attracts
+    only the few with S_ip > 1/2 or so: new clusters start small, and :class:`KKM` with
+    many starts finds a lower E. A wider kernel, such as
     :func:`lordclust.graph.gaussian_kernel`, suits this method better.
 
-    Steps that would raise E, as they can if S has negative eigenvalues, are treated
-    as by ``KKM(psd_shift="auto")``.
+    Steps that would raise E, as they can if S has negative eigenvalues, are handled as
+    in ``KKM(psd_shift="auto")``.
 
     References
     ----------
@@ -128,7 +125,7 @@ default="self_tuning"
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "self_tuning",
+        affinity: Affinity = "self_tuning",
         algorithm: str = "auto",
         n_candidates: int | None = None,
         max_iter: int = 300,
@@ -147,41 +144,38 @@ default="self_tuning"
         if self.n_candidates is not None:
             check_count(self.n_candidates, "n_candidates")
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
-        S = to_double(data)
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
+        S = data.astype(np.float64, copy=False)
         n = S.shape[0]
+        count = 1
+        if self.n_candidates is not None:
+            count = min(self.n_candidates, n)
+        elif self.algorithm == "full" or (
+            self.algorithm == "auto" and float(n) ** 3 * k <= FULL_WORK
+        ):
+            count = n
         steps = KernelSteps(np.ones(n), S.diagonal(), self.max_iter, EQUAL)
         one = steps.measure(np.zeros(n, dtype=np.int64), np.ones((1, n)) @ S)
         found = Descent(one, 0, True, [one.objective])
-        path, n_iter, converged = [found], 0, True
+        errors, n_iter, converged = [one.objective], 0, True
         for _ in range(1, k):
-            found, taken = add_cluster(steps, S, found.end, self._n_tried(n, k))
-            path.append(found)
+            found, taken = add_cluster(steps, S, found.end, count)
+            errors.append(found.end.objective)
             n_iter += taken
             converged &= found.converged
-        errors = np.array([each.end.objective for each in path])
         yield Run(
             found.end.labels, errors[-1], n_iter, converged, np.array(found.history),
-            fitted={"error_path_": errors},
+            fitted={"error_path_": np.array(errors)},
         )  # fmt: skip
-
-    def _n_tried(self, n: int, k: int) -> int:
-        """Return how many samples to try as a new cluster."""
-        if self.n_candidates is not None:
-            return min(self.n_candidates, n)
-        full = self.algorithm == "full"
-        if self.algorithm == "auto":
-            full = float(n) ** 3 * k <= FULL_WORK
-        return n if full else 1
 
 
 def add_cluster(
     steps: KernelSteps, S: Graph, P: Partition, count: int
 ) -> tuple[Descent, int]:
-    """Return the best descent with one cluster more, and the partitions passed."""
+    """Return the best descent with one more cluster, and the partitions passed."""
     best: Descent | None = None
     seen: set[bytes] = set()
-    wider, margin = _with_empty_cluster(P), _margin(steps, P)
+    wider, margin = _with_empty_cluster(P), EQUAL * steps.scale(P)
     for i, labels in first_steps(steps, S, P, candidates(steps, S, P, count)):
         (found,) = side_by_side([follow(steps, wider, i, labels, seen)], S)
         if found is None:
@@ -195,9 +189,9 @@ def add_cluster(
 def follow(
     steps: KernelSteps, wider: Partition, i: int, first: IntArray, seen: set[bytes]
 ) -> Asking[Descent | None]:
-    """Follow kernel k-means from sample i as a cluster, given the first step.
+    """Run kernel k-means from sample i as a cluster, given the first step.
 
-    None is returned where it comes upon a partition that was passed before.
+    Return None if it meets a partition that was passed before.
     """
     k = len(wider.mass)
     key = first.tobytes()
@@ -205,10 +199,10 @@ def follow(
         return None
     if np.bincount(first, minlength=k).all():
         Q = yield from steps.move(wider, first)
-        if Q.objective <= _objective_without(steps, wider, i) + _margin(steps, Q):
+        if Q.objective <= _objective_without(steps, wider, i) + EQUAL * steps.scale(Q):
             seen.add(key)
             return (yield from steps.descend(Q, seen))
-    # A cluster got empty, or E rose: go the long way, which knows what to do.
+    # A cluster became empty, or E rose: take the step again by the general rule.
     start = wider.labels.copy()
     start[i] = k - 1
     Q = yield from steps.move(wider, start)
@@ -220,20 +214,28 @@ def first_steps(
 ) -> Iterator[tuple[int, IntArray]]:
     """Yield each chosen sample with the labels after its first step.
 
-    Sample i becomes a cluster: of the old means only that of its cluster changes, so
-    a sample goes to the best of the others, the changed one, or sample i.
+    When sample i becomes a cluster, only the mean of its old cluster changes: a sample
+    goes to the best of the other means, the changed one, or sample i.
     """
     C = steps.costs(P)
     k, n = C.shape
     samples = np.arange(n)
-    best, second = _two_lowest(C)
+    first, rest = C.argmin(axis=0), C.copy()
+    rest[first, samples] = np.inf
+    second = rest.argmin(axis=0)
+    lowest, next_lowest = C[first, samples], rest[second, samples]
     own, size = C[P.labels, samples], np.abs(C).max(axis=0)
     for i, rows in _row_blocks(S, chosen):
         c = P.labels[i][:, None]
-        changed = _costs_without(steps, P, i, rows)
+        # The costs of the cluster of sample i once it has left.
+        mass = P.mass[P.labels[i]]
+        left = (mass - 1)[:, None]
+        inner = P.norms[P.labels[i]] * mass**2 - 2 * P.sums[P.labels[i], i]
+        inner = (inner + steps.diagonal[i])[:, None]
+        changed = inner / left**2 - 2 * (P.sums[P.labels[i]] - rows) / left
         new = steps.diagonal[i][:, None] - 2 * rows
-        other = np.where(best.where == c, second.where, best.where)
-        cost = np.where(best.where == c, second.cost, best.cost)
+        other = np.where(first == c, second, first)
+        cost = np.where(first == c, next_lowest, lowest)
         labels = np.where(changed < cost, c, other)
         cost = np.minimum(cost, changed)
         labels = np.where(new < cost, k, labels)
@@ -248,11 +250,11 @@ def first_steps(
 
 
 def candidates(steps: KernelSteps, S: Graph, P: Partition, count: int) -> IntArray:
-    """Return samples to try, in their order: those that promise most.
+    """Return the most promising samples, in increasing order.
 
     Sample i as a cluster lowers E by at least b_i = sum_p max(d_p - d_pi, 0), where
-    d_p is the squared distance of p to its mean and d_pi that to i. A sample that is
-    a cluster already is left out.
+    d_p is the squared distance of p to its mean and d_pi that to i. A sample that
+    already is a cluster is left out.
     """
     pool = np.flatnonzero(P.mass[P.labels] > 1)
     if count >= len(pool):
@@ -268,33 +270,6 @@ def candidates(steps: KernelSteps, S: Graph, P: Partition, count: int) -> IntArr
     return np.sort(pool[np.argsort(-promise, kind="stable")[:count]])
 
 
-class _Lowest(NamedTuple):
-    """The cost of the best cluster for each sample, and which it is."""
-
-    cost: FloatArray
-    where: IntArray
-
-
-def _two_lowest(C: FloatArray) -> tuple[_Lowest, _Lowest]:
-    """Return the lowest and second lowest entry of each column."""
-    samples = np.arange(C.shape[1])
-    first = C.argmin(axis=0)
-    rest = C.copy()
-    rest[first, samples] = np.inf
-    second = rest.argmin(axis=0)
-    return _Lowest(C[first, samples], first), _Lowest(rest[second, samples], second)
-
-
-def _costs_without(
-    steps: KernelSteps, P: Partition, i: IntArray, rows: FloatArray
-) -> FloatArray:
-    """Return the costs of the clusters of samples i when these have left them."""
-    c, mass = P.labels[i], P.mass[P.labels[i]]
-    inner = P.norms[c] * mass**2 - 2 * P.sums[c, i] + steps.diagonal[i]
-    left = (mass - 1)[:, None]
-    return np.asarray(inner[:, None] / left**2 - 2 * (P.sums[c] - rows) / left)
-
-
 def _objective_without(steps: KernelSteps, P: Partition, i: int) -> float:
     """Return E after sample i has left its cluster to be one of its own."""
     c = P.labels[i]
@@ -304,15 +279,10 @@ def _objective_without(steps: KernelSteps, P: Partition, i: int) -> float:
 
 
 def _with_empty_cluster(P: Partition) -> Partition:
-    """Return the partition with one cluster more, still empty."""
+    """Return the partition with one more cluster, still empty."""
     sums = np.vstack([P.sums, np.zeros(len(P.labels))])
     mass, norms = np.append(P.mass, 0.0), np.append(P.norms, 0.0)
     return Partition(P.labels, sums, mass, norms, P.objective)
-
-
-def _margin(steps: KernelSteps, P: Partition) -> float:
-    """Return the difference of E that counts as rounding."""
-    return EQUAL * steps.scale(P)
 
 
 def _row_blocks(S: Graph, chosen: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:

@@ -1,21 +1,21 @@
 """A Gaussian mixture whose shares are given."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import logsumexp
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, IntArray, Seed
 from lordclust._core.validation import check_choice, check_positive, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels, labels_from
 
-#: Keeps the mass of a component without samples above 0.
+#: Keeps the mass of an empty component above 0.
 TINY = 1e-15
-#: Gain of a sample's expected log-likelihood for which shares change places.
+#: Gain of a sample's expected log-likelihood at which shares are exchanged.
 GAIN = 1e-9
 
 
@@ -27,8 +27,8 @@ class GMM(RestartClusterer):
         max (1/n) sum_i log sum_j p_j N(x_i; m_j, C_j)   over means m and
         covariances C, with the shares p fixed
 
-    by expectation and maximisation [1]_: the standard algorithm, but for the shares,
-    which are not estimated.
+    by the standard expectation-maximisation algorithm [1]_, except that the shares are
+    not estimated.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ class GMM(RestartClusterer):
         Number of components k.
     proportions : array-like of shape (n_clusters,), optional
         Shares of the components, summing to 1; equal by default. They are prior
-        probabilities: how many samples have each label may differ.
+        probabilities: the sizes of the clusters may differ from them.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        A covariance each, one for all, axis-parallel, or a multiple of I.
+        One covariance per component, one for all, diagonal ones, or multiples of I.
     reg_covar : float, default=1e-6
         Added to the diagonal of covariances, in units of the mean variance of the
         features.
     n_init : int, default=10
-        Starts; the largest likelihood is kept.
+        Starts; the one with the largest likelihood is kept.
     max_iter : int, default=500
-        Limit of iterations of each start.
+        Maximum number of iterations of each start.
     tol : float, default=1e-4
-        Gain of the mean log-likelihood to stop at.
+        Tolerance on the gain of the mean log-likelihood.
     random_state : int, RandomState or None, default=None
         For the starts.
 
@@ -55,8 +55,7 @@ class GMM(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable component of each sample, 0 to k-1. Components of equal
-        share are numbered by falling size, others have the places of
-        ``proportions``.
+        share are ordered by decreasing size, others as in ``proportions``.
     membership_ : ndarray of shape (n, k)
         P(y_i = j | x_i): the responsibilities.
     means_ : ndarray of shape (k, d)
@@ -74,13 +73,13 @@ class GMM(RestartClusterer):
 
     Notes
     -----
-    Components are alike at the start, but their shares are not, and a wrong match
-    survives the iterations. Every start begins with the clusters of k-means. In
-    every other one they get the shares by size, the largest share to the largest
-    cluster; in the rest at random. Later, shares change places whenever that
+    Components are interchangeable at the start, but their shares are not, and the
+    iterations do not correct a wrong match. Every start begins with the clusters of
+    k-means. In every other one they get the shares by size, the largest share to the
+    largest cluster; in the rest at random. Later, shares are exchanged whenever that
     raises the expected log-likelihood sum_j N_j log p_j, N_j the mass of component
-    j: this is a part of the maximisation, and likelihood still never falls (but for
-    ``reg_covar``).
+    j: this is part of the maximisation, and the likelihood still never falls (except
+    by ``reg_covar``).
 
     A step costs O(n k d^2) for full covariances, memory is O(nk + nd + k d^2).
 
@@ -113,13 +112,13 @@ class GMM(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        proportions: Any = None,
+        proportions: ArrayLike | None = None,
         covariance_type: str = "full",
         reg_covar: float = 1e-6,
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -139,19 +138,27 @@ class GMM(RestartClusterer):
     def _shares(self, k: int) -> FloatArray:
         return check_proportions(self.proportions, k)
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: FloatArray, k: int, rngs: Rngs) -> Iterable[Run]:
         X = data.astype(np.float64)
         origin, shares = X.mean(axis=0), self._shares(k)
-        X = X - origin  # a far origin would cost digits
+        X = X - origin  # a distant origin would lose digits
         variance = float(X.var(axis=0).mean())
         reg = self.reg_covar * (variance if variance > 0 else 1.0)
         for start, rng in enumerate(rngs):
             R = _start(X, shares, rng, match=start % 2 == 0)
-            end = fixed_share_em(
+            R, means, C, history, converged = fixed_share_em(
                 X, shares, R, self.covariance_type, reg,
                 tol=self.tol, max_iter=self.max_iter,
             )  # fmt: skip
-            yield _run(end, origin, self.covariance_type)
+            tied = self.covariance_type == "tied"
+            columns = {"means_": (means + origin).T}  # clusters are the last axis
+            if not tied:
+                columns["covariances_"] = np.moveaxis(C, 0, -1)
+            yield Run(
+                labels_from(R), history[-1], len(history), converged, history,
+                membership=R, columns=columns,
+                fitted={"covariances_": C[0].copy()} if tied else {},
+            )  # fmt: skip
 
     def _keep(self, run: Run, k: int) -> Self:
         super()._keep(run, k)
@@ -173,49 +180,30 @@ class Mixture(NamedTuple):
 
 
 def fixed_share_em(
-    X: FloatArray,
-    shares: FloatArray,
-    R: FloatArray,
-    covariance_type: str = "full",
-    reg: float = 0.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 500,
-) -> Mixture:
-    """Maximise the likelihood over means and covariances, the shares fixed.
+    X: FloatArray, shares: FloatArray, R: FloatArray, covariance_type: str = "full",
+    reg: float = 0.0, *, tol: float = 1e-4, max_iter: int = 500,
+) -> Mixture:  # fmt: skip
+    """Maximise the likelihood over means and covariances, from responsibilities R.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Samples.
-    shares : ndarray of shape (k,)
-        Positive, summing to 1.
-    R : ndarray of shape (n, k)
-        Responsibilities to begin with.
-    covariance_type : {"full", "tied", "diag", "spherical"}
-        Form of the covariances.
-    reg : float
-        Added to their diagonal.
-    tol : float
-        Gain of the mean log-likelihood to stop at.
-    max_iter : int
-        Limit of iterations.
-
-    Returns
-    -------
-    mixture : Mixture
-        ``history`` holds the mean log-likelihood after each step.
+    ``reg`` is added to the diagonal of the covariances; ``history`` holds the mean
+    log-likelihood after each step.
     """
     history: list[float] = []
     given: IntArray = np.arange(len(shares))
     converged, order = False, given
     while not converged and len(history) < max_iter:
-        means, C = _maximise(X, R[:, order], covariance_type, reg)
+        R = R[:, order]
+        mass = R.sum(axis=0) + TINY  # a component may have lost all samples
+        means = (R.T @ X) / mass[:, None]
+        C = COVARIANCES[covariance_type](X, R, mass, means, reg)
         log_p = log_densities(X, means, C) + np.log(shares)
         total = logsumexp(log_p, axis=1, keepdims=True)
         R = np.exp(log_p - total)
         history.append(float(total.mean()))
-        order = _better_order(R.sum(axis=0), shares)
+        mass = R.sum(axis=0)
+        order = _by_mass(mass, shares)  # the largest sum_j N_j log p_j
+        if not (mass[order] - mass) @ np.log(shares) > GAIN * mass.sum():
+            order = given
         settled = len(history) > 1 and history[-1] - history[-2] <= tol
         converged = settled and bool((order == given).all())
     return Mixture(R, means, C, np.array(history), converged)
@@ -229,28 +217,17 @@ def log_densities(X: FloatArray, means: FloatArray, C: FloatArray) -> FloatArray
     n, d = X.shape
     out = np.empty((n, len(means)))
     for j, mean in enumerate(means):
-        Z, log_det = _whiten(X - mean, C[j])
+        Z = X - mean
+        if C[j].ndim == 2:
+            L = cholesky(C[j], lower=True)
+            Z = solve_triangular(L, Z.T, lower=True).T
+            log_det = 2 * float(np.log(np.diag(L)).sum())
+        else:
+            scale = np.sqrt(np.broadcast_to(C[j], (d,)))
+            Z = Z / scale
+            log_det = 2 * float(np.log(scale).sum())
         out[:, j] = -0.5 * ((Z * Z).sum(axis=1) + log_det + d * np.log(2 * np.pi))
     return out
-
-
-def _whiten(D: FloatArray, C: FloatArray) -> tuple[FloatArray, float]:
-    """Return D with unit covariance, and log det C."""
-    if C.ndim == 2:
-        L = cholesky(C, lower=True)
-        Z = solve_triangular(L, D.T, lower=True).T
-        return Z, 2 * float(np.log(np.diag(L)).sum())
-    scale = np.sqrt(np.broadcast_to(C, D.shape[1:]))
-    return D / scale, 2 * float(np.log(scale).sum())
-
-
-def _maximise(
-    X: FloatArray, R: FloatArray, covariance_type: str, reg: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return means, and covariances in a list of one for each component."""
-    mass = R.sum(axis=0) + TINY  # a component may have lost all samples
-    means = (R.T @ X) / mass[:, None]
-    return means, COVARIANCES[covariance_type](X, R, mass, means, reg)
 
 
 def _full(
@@ -282,25 +259,18 @@ def _diag(
     return np.array(C) + reg
 
 
-def _spherical(
-    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
-) -> FloatArray:
-    """Return the mean variance of each component."""
-    return np.asarray(_diag(X, R, mass, means, reg).mean(axis=1))
-
-
 COVARIANCES: dict[str, Callable[..., FloatArray]] = {
     "full": _full,
     "tied": _tied,
     "diag": _diag,
-    "spherical": _spherical,
+    "spherical": lambda *moments: _diag(*moments).mean(axis=1),
 }
 
 
 def _start(
     X: FloatArray, shares: FloatArray, rng: np.random.Generator, *, match: bool
 ) -> FloatArray:
-    """Return the clusters of k-means, their order by size or random."""
+    """Return the clusters of k-means, ordered by size or at random."""
     k = len(shares)
     Y = np.eye(k)[kmeans_labels(X, k, rng).labels]
     order = rng.permutation(k)
@@ -308,34 +278,7 @@ def _start(
 
 
 def _by_mass(mass: FloatArray, shares: FloatArray) -> IntArray:
-    """Return components in an order that gives the largest share to the heaviest."""
+    """Return the order of components that gives the largest share to the heaviest."""
     order = np.empty(len(shares), dtype=np.int64)
     order[np.argsort(shares, kind="stable")] = np.argsort(mass, kind="stable")
     return order
-
-
-def _better_order(mass: FloatArray, shares: FloatArray) -> IntArray:
-    """Return the order of components with the largest sum_j N_j log p_j."""
-    order = _by_mass(mass, shares)
-    gain = (mass[order] - mass) @ np.log(shares)
-    return order if gain > GAIN * mass.sum() else np.arange(len(shares))
-
-
-def _run(end: Mixture, origin: FloatArray, covariance_type: str) -> Run:
-    """Return the record of one start; clusters are the last axis of columns."""
-    columns: dict[str, Any] = {"means_": (end.means + origin).T}
-    fitted: dict[str, Any] = {}
-    if covariance_type == "tied":
-        fitted["covariances_"] = end.covariances[0].copy()
-    else:
-        columns["covariances_"] = np.moveaxis(end.covariances, 0, -1)
-    return Run(
-        labels_from(end.R),
-        end.history[-1],
-        len(end.history),
-        end.converged,
-        end.history,
-        membership=end.R,
-        columns=columns,
-        fitted=fitted,
-    )

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, Seed
 from lordclust._core.validation import (
     check_choice,
     check_positive,
@@ -22,13 +22,13 @@ from lordclust.rounding.spectral import degrees, normalized_affinity
 
 COSTS = ("adjacency", "heat")
 SOLVERS = ("proximal", "conditional_gradient")
-#: Limit of samples for what holds a full n x n matrix.
+#: Largest number of samples for options that store a full n x n matrix.
 MAX_DENSE = 5000
-#: Relative error of column sums that plans are scaled to.
+#: Tolerance on the relative error of the column sums of plans.
 MARGINAL_TOL = 1e-9
-#: Averages over neighbours that make a random start smooth.
+#: Averages over neighbours that smooth a random start.
 SMOOTH_STEPS = 50
-#: Limit of Newton steps for one scaling; a handful does.
+#: Maximum number of Newton steps for one scaling; a few suffice.
 SCALE_STEPS = 200
 
 
@@ -43,9 +43,9 @@ class GWL(RestartClusterer):
     matched with one of k isolated vertices. The marginals are fixed, so this is the
     same as max Tr(T'CT diag(q)). The problem and the proximal scheme are those of
     S-GWL, read in its authors' code [1]_; ``cost="heat"`` and
-    ``solver="conditional_gradient"`` those of SpecGWL, read in theirs [2]_. They
-    take nearly uniform marginals from the degrees; here these are 1/n and q. The
-    recursive splitting of [1]_ is left out: it does not aim at a given k.
+    ``solver="conditional_gradient"`` are those of SpecGWL, read in theirs [2]_. They
+    derive nearly uniform marginals from the degrees; here these are 1/n and q. The
+    recursive splitting of [1]_ is not implemented: it does not target a given k.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class GWL(RestartClusterer):
         of cluster j is exactly ``proportions[j]``.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     cost : {"adjacency", "heat"}, default="adjacency"
         C: S divided by its largest entry, or the heat kernel exp(-t L) of its
         normalised Laplacian (a full matrix: at most 5000 samples).
@@ -65,19 +65,19 @@ class GWL(RestartClusterer):
     solver : {"proximal", "conditional_gradient"}, default="proximal"
         "proximal": T <- argmin <grad/2, T'> + b KL(T' | T), sparse S stays sparse.
         "conditional_gradient": exact transport for the gradient and an exact step,
-        by POT, which takes a full matrix (at most 5000 samples). It needs
+        by POT, on a full matrix (at most 5000 samples). It requires
         ``pip install "lordclust[ot]"``.
     beta : float, default=0.3
-        b, in units of max_i (C1)_i max(q) / n. From 2 on every step is sure to
-        lower the objective; smaller is faster, and b is doubled where a step fails.
+        b, in units of max_i (C1)_i max(q) / n. From 2 on every step lowers the
+        objective; smaller is faster, and b is doubled where a step fails.
     n_init : int, default=10
-        Random starts; the least objective is kept.
+        Random starts; the one with the least objective is kept.
     max_iter : int, default=1000
-        Limit of iterations of each start.
+        Maximum number of iterations of each start.
     tol : float, default=1e-4
-        "proximal": mass that a step moves, in units of the mass that distinguishes T
-        from the product of its marginals, to stop at. "conditional_gradient":
-        relative change of the objective.
+        Tolerance. "proximal": on the mass that a step moves, in units of the mass that
+        distinguishes T from the product of its marginals. "conditional_gradient": on
+        the relative change of the objective.
     random_state : int, RandomState or None, default=None
         For the starts.
 
@@ -85,7 +85,7 @@ class GWL(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, 0 to k-1. Clusters of equal share
-        are numbered by falling size, others have the places of ``proportions``.
+        are ordered by decreasing size, others as in ``proportions``.
     membership_ : ndarray of shape (n, k)
         n T: rows sum to 1, column means are ``proportions``.
     plan_ : ndarray of shape (n, k)
@@ -103,12 +103,12 @@ class GWL(RestartClusterer):
 
     Notes
     -----
-    The authors scale T by some steps of Sinkhorn's, which leave its sums inexact.
-    Here rows are exact, and the k column sums are found by Newton's method on
-    logarithms, so that nothing underflows. A step costs O(nnz(S) k + n k^2), memory
-    is O(nnz(S) + nk). The authors start at the product of the marginals, which is a
+    The authors scale T by some Sinkhorn steps, which leave its sums inexact. Here rows
+    are exact, and the k column sums are found by Newton's method on logarithms, so
+    that nothing underflows. A step costs O(nnz(S) k + n k^2), memory is
+    O(nnz(S) + nk). The authors start at the product of the marginals, which is a
     stationary point if these are uniform. Here starts are random, but smooth along
-    the graph; their objectives vary, so more of them help.
+    the graph; their objectives vary, so more starts help.
 
     References
     ----------
@@ -131,8 +131,8 @@ class GWL(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        proportions: Any = None,
-        affinity: Any = "knn",
+        proportions: ArrayLike | None = None,
+        affinity: Affinity = "knn",
         cost: str = "adjacency",
         heat_time: float = 20.0,
         solver: str = "proximal",
@@ -140,7 +140,7 @@ class GWL(RestartClusterer):
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -167,78 +167,48 @@ class GWL(RestartClusterer):
         name = next((name for name, is_full in full.items() if is_full), None)
         if name is not None and n > MAX_DENSE:
             raise ValueError(
-                f"{name}={getattr(self, name)!r} holds a full n x n matrix and takes "
-                f"at most {MAX_DENSE} samples, got {n}. Use cost='adjacency' with "
-                "solver='proximal'."
+                f"{name}={getattr(self, name)!r} stores a full n x n matrix and "
+                f"accepts at most {MAX_DENSE} samples, got {n}. Use cost='adjacency' "
+                "with solver='proximal'."
             )
 
     def _shares(self, k: int) -> FloatArray:
         return check_proportions(self.proportions, k)
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         q = self._shares(k)
         C = heat_kernel(data, self.heat_time) if self.cost == "heat" else _unit(data)
         constant = loss_constant(C, q)
         for rng in rngs:
-            plan = self._descend(C, q, smooth_start(data, k, rng))
-            history = constant + plan.history
+            start, limits = smooth_start(data, k, rng), (self.tol, self.max_iter)
+            if self.solver == "proximal":
+                T, converged, path = proximal(C, q, start, self.beta, *limits)
+            else:
+                T, converged, path = conditional_gradient(C, q, start, *limits)
+            history = constant + path
             yield Run(
-                labels_from(plan.T),
-                history[-1],
-                plan.n_iter,
-                plan.converged,
-                history,
-                membership=plan.T / plan.T.sum(axis=1, keepdims=True),
-                columns={"plan_": plan.T},
-                fitted={"marginal_error_": marginal_error(plan.T, q)},
-            )
-
-    def _descend(self, C: Graph, q: FloatArray, start: FloatArray) -> "Plan":
-        """Follow one start."""
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        if self.solver == "proximal":
-            return proximal(C, q, start, self.beta, **limits)
-        return conditional_gradient(C, q, start, **limits)
+                labels_from(T), history[-1], len(history) - 1, converged, history,
+                membership=T / T.sum(axis=1, keepdims=True), columns={"plan_": T},
+                fitted={"marginal_error_": marginal_error(T, q)},
+            )  # fmt: skip
 
 
 class Plan(NamedTuple):
     """Where one start ended; history is -2 Tr(T'CT diag(q)) at each iteration."""
 
     T: FloatArray
-    n_iter: int
     converged: bool
     history: FloatArray
 
 
 def proximal(
-    C: Graph,
-    q: FloatArray,
-    start: FloatArray,
-    beta: float = 0.3,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-) -> Plan:
-    """Minimise -2 Tr(T'CT diag(q)) by steps that stay near in Kullback-Leibler.
+    C: Graph, q: FloatArray, start: FloatArray, beta: float = 0.3,
+    tol: float = 1e-4, max_iter: int = 1000,
+) -> Plan:  # fmt: skip
+    """Minimise -2 Tr(T'CT diag(q)) by steps with a Kullback-Leibler penalty.
 
-    Parameters
-    ----------
-    C : ndarray or sparse array, shape (n, n)
-        Symmetric.
-    q : ndarray of shape (k,)
-        Column sums of T.
-    start : ndarray of shape (n, k)
-        Logarithms of a T to begin with, up to factors of rows and columns.
-    beta : float
-        Weight of the divergence, in units of max_i (C1)_i max(q) / n.
-    tol : float
-        Mass moved in a step to stop at, relative to the distance from the product.
-    max_iter : int
-        Limit of iterations.
-
-    Returns
-    -------
-    plan : Plan
+    C is symmetric; ``start`` holds logarithms of an initial T, up to factors of rows
+    and columns.
     """
     unit = float(degrees(abs(C)).max()) * q.max() / C.shape[0]
     b = beta * unit if unit > 0 else 1.0
@@ -259,17 +229,11 @@ def proximal(
         history.append(value)
         if done:
             break
-    path = np.minimum.accumulate(history)  # rounding may rise
-    return Plan(T, len(path) - 1, bool(done), path)
+    return Plan(T, bool(done), np.minimum.accumulate(history))  # rounding may rise
 
 
 def conditional_gradient(
-    C: Graph,
-    q: FloatArray,
-    start: FloatArray,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
+    C: Graph, q: FloatArray, start: FloatArray, tol: float = 1e-4, max_iter: int = 1000
 ) -> Plan:
     """Minimise -2 Tr(T'CT diag(q)) by POT's conditional gradients."""
     try:
@@ -286,7 +250,7 @@ def conditional_gradient(
     T = np.asarray(T)
     path = np.array(log["loss"]) - loss_constant(full, q)
     path[-1] = _value(T, full @ T, q)
-    return Plan(T, len(path) - 1, len(path) - 1 < max_iter, path)
+    return Plan(T, len(path) - 1 < max_iter, path)
 
 
 def smooth_start(S: Graph, k: int, rng: np.random.Generator) -> FloatArray:
@@ -310,20 +274,8 @@ def scaled_plan(logs: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray
 
     Newton's method for the k factors of the columns, in logarithms g; the rows are
     scaled exactly for any g. The dual q'g - mean_i log sum_a exp(logs_ia + g_a) is
-    concave; where Newton's step does not raise it, Sinkhorn's does.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n, k)
-        Finite.
-    q : ndarray of shape (k,)
-        Positive, summing to 1.
-
-    Returns
-    -------
-    logs : ndarray of shape (n, k)
-        Logarithms of n T, up to rounding.
-    T : ndarray of shape (n, k)
+    concave; where Newton's step does not raise it, Sinkhorn's does. Returns log(n T)
+    and T.
     """
     g: FloatArray = np.zeros(len(q))
     dual, P = _dual(logs, g, q)
@@ -336,29 +288,19 @@ def scaled_plan(logs: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray
         # H is singular along 1, and nearly so where memberships are hard.
         H[np.diag_indices_from(H)] += q * min(1e-3, 1e-12 + 0.1 * error)
         step = np.linalg.solve(H, q - columns)
-        g, dual, P = _ascend(logs, g, q, dual, step, columns)
+        slope = (q - columns) @ step
+        for t in (1.0, 0.25, 0.0625, 2.0**-6):
+            new = g + t * step
+            value, P = _dual(logs, new, q)
+            if value >= dual + 1e-4 * t * slope - 1e-15 * abs(dual):
+                break
+        else:
+            new = g + np.log(q / np.maximum(columns, 1e-300))
+            value, P = _dual(logs, new, q)
+        g, dual = new, value
     logs = logs + g
     top = logs.max(axis=1, keepdims=True)
     return logs - top, P / len(P)
-
-
-def _ascend(
-    logs: FloatArray,
-    g: FloatArray,
-    q: FloatArray,
-    dual: float,
-    step: FloatArray,
-    columns: FloatArray,
-) -> tuple[FloatArray, float, FloatArray]:
-    """Return g, its dual value and memberships after Newton's or Sinkhorn's step."""
-    slope = (q - columns) @ step
-    for t in (1.0, 0.25, 0.0625, 2.0**-6):
-        new = g + t * step
-        value, P = _dual(logs, new, q)
-        if value >= dual + 1e-4 * t * slope - 1e-15 * abs(dual):
-            return new, value, P
-    new = g + np.log(q / np.maximum(columns, 1e-300))
-    return new, *_dual(logs, new, q)
 
 
 def _dual(logs: FloatArray, g: FloatArray, q: FloatArray) -> tuple[float, FloatArray]:
@@ -393,7 +335,7 @@ def heat_kernel(S: Graph, time: float) -> FloatArray:
 
 
 def _unit(S: Graph) -> Graph:
-    """Return S in float64 with largest entry 1: its scale would swamp the loss."""
+    """Return S in float64 with largest entry 1: its scale would dominate the loss."""
     S = S.astype(np.float64)
     largest = float(S.max())
     return S / largest if largest > 0 else S

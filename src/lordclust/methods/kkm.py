@@ -2,12 +2,19 @@
 
 import numbers
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import (
+    Affinity,
+    ArrayLike,
+    FloatArray,
+    Graph,
+    IntArray,
+    Seed,
+)
 from lordclust._core.validation import (
     check_choice,
     check_count,
@@ -17,18 +24,16 @@ from lordclust._core.validation import (
 from lordclust.graph.kernel_blocks import KernelBlocks
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._base import RestartClusterer, Rngs
-from lordclust.methods._kernel_steps import (
+from lordclust.methods._solvers.kernel_kmeans import (
     Asking,
-    Descent,
     KernelSteps,
     indicator,
     side_by_side,
-    to_double,
 )
 from lordclust.result import Run
 
 INITS = ("random_points", "k-means++", "random_partition")
-#: Numbers in the (k, n) sums of the runs that go side by side: 128 MB.
+#: Numbers in the (k, n) sums of the starts that run together: 128 MB.
 GROUP_NUMBERS = 1 << 24
 
 
@@ -40,11 +45,12 @@ class KKM(RestartClusterer):
         min E = sum_i ||phi(x_i) - c_j(i)||^2 = Tr(S) - sum_j (y_j' S y_j) / n_j
 
     over partitions into k clusters, where S holds the inner products of phi, y_j is
-    the indicator of cluster j and c_j its mean [1]_. All samples go at once to the
-    nearest mean, whose distances need S alone, until the clusters stay: the published
-    algorithm. Update, start and error were checked against the code of the authors
-    of global kernel k-means [2]_. New here: empty clusters are filled, and steps that
-    would raise E, as they can if S has negative eigenvalues, are not taken.
+    the indicator of cluster j and c_j its mean [1]_. This is the published algorithm:
+    all samples are assigned at once to the nearest mean, by distances that need S
+    alone, until the clusters are stable. Update, start and error were checked against
+    the code of the authors of global kernel k-means [2]_. Two changes are ours: empty
+    clusters are filled, and steps that would raise E, as they can if S has negative
+    eigenvalues, are not taken.
 
     Parameters
     ----------
@@ -58,57 +64,54 @@ default="self_tuning"
         or sparse; entries may be negative.
     init : {"random_points", "k-means++", "random_partition"} or array of int of \
 shape (n,), default="random_points"
-        "random_points": k samples are the first means. "k-means++": samples drawn one
-        after the other in proportion to their squared distance to those before.
-        "random_partition": random labels. Or labels to begin with (then there is
-        one start, whatever ``n_init``).
+        "random_points": k samples are the first means. "k-means++": each sample is
+        drawn in proportion to its squared distance to those before.
+        "random_partition": random labels. An array: initial labels, a single start.
     n_init : int, default=10
-        Random starts; the lowest E is kept.
+        Random starts; the one with the lowest E is kept.
     max_iter : int, default=300
-        Limit of steps of each start.
+        Maximum number of steps of each start.
     tol : float, default=1e-6
         A start ends when no sample changes its cluster, or when E changes by less
         than tol times the larger of |E| and sum_i |S_ii|.
     psd_shift : float or "auto", default="auto"
-        Steps are taken on S + psd_shift I: E changes by the constant
-        psd_shift (n - k), and can only fall if the smallest eigenvalue of S is at
-        least -psd_shift; but the larger the shift, the more samples stay where they
-        are. "auto": no shift while E falls. A step that would raise E is taken back
-        and tried again with a shift, doubled until E falls or no sample moves. With a
-        number, such a step ends the run.
+        Steps use S + psd_shift I: E changes by the constant psd_shift (n - k), and
+        never rises if the smallest eigenvalue of S is at least -psd_shift; but the
+        larger the shift, the fewer samples move. "auto": no shift while E falls. A step
+        that would raise E is repeated with a shift, doubled until E falls or no sample
+        moves. With a number, such a step ends the run.
     dense_up_to : int, default=10000
-        With more samples the self-tuning kernel is not stored but rebuilt from X in
-        blocks at every step. Other affinities are always stored as they come.
+        With more samples the self-tuning kernel is not stored but recomputed from X
+        in blocks at every step. Other affinities are always stored.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1 by falling size, then by their first sample. None is empty.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+        None is empty.
     objective_ : float
         E for S itself, without the shift.
     all_objectives_ : ndarray of shape (n_init,)
         E of every start.
     history_ : ndarray
-        E of the kept start: of its first partition, and after each step that lowered
-        it.
-    n_iter_ : int
-        Steps of the kept start, with those taken back.
-    converged_ : bool
-        Whether the kept start ended before ``max_iter``.
+        E of the kept start, at first and after each step that lowered it.
+    n_iter_, converged_
+        Steps of the kept start, including those undone, and whether it ended before
+        ``max_iter``.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S. Missing if it was rebuilt in blocks.
+        The similarity S. Missing if it was recomputed in blocks.
 
     Notes
     -----
-    A step costs one sum of rows of S for every sample that changed its cluster: n^2
-    numbers at first (nnz of a sparse S), few towards the end. Beyond ``dense_up_to``
-    it costs n^2 d / 2 multiplications at first; all starts share the blocks.
+    A step sums one row of S for every sample that changed its cluster: n^2 numbers at
+    first (nnz of a sparse S), few towards the end. Beyond ``dense_up_to`` the first
+    steps cost n^2 d / 2 multiplications; all starts share the blocks.
 
-    The self-tuning kernel need not be positive semidefinite, but nearly is. Graphs of
-    nearest neighbours are far from it: E then falls in small steps and the result
-    depends more on the start; methods made for graphs do better there.
+    The self-tuning kernel is nearly positive semidefinite. Graphs of nearest neighbours
+    are not: E then falls in small steps and the result depends more on the start;
+    methods designed for graphs are better there.
 
     References
     ----------
@@ -132,14 +135,14 @@ shape (n,), default="random_points"
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "self_tuning",
-        init: Any = "random_points",
+        affinity: Affinity = "self_tuning",
+        init: str | ArrayLike = "random_points",
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-6,
-        psd_shift: Any = "auto",
+        psd_shift: float | str = "auto",
         dense_up_to: int = 10_000,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -151,7 +154,9 @@ shape (n,), default="random_points"
         self.dense_up_to = dense_up_to
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -162,30 +167,37 @@ shape (n,), default="random_points"
             Ignored.
         sample_weight : array-like of shape (n,), optional
             Weights of the samples in E and in the means, scaled to mean 1. S does
-            not depend on them. A sample of weight 0 goes to the nearest mean and
-            counts for nothing.
+            not depend on them. A sample of weight 0 is assigned to the nearest mean
+            and has no influence.
 
         Returns
         -------
         self : object
         """
-        X = self._check_X(X)
-        k = check_n_clusters(self.n_clusters, X.shape[0])
+        data = self._check_X(X)
+        k = check_n_clusters(self.n_clusters, data.shape[0])
         self._check_parameters()
-        w = _mean_one(check_weights(sample_weight, X.shape[0]), X.shape[0], k)
+        w = np.ones(data.shape[0])
+        shares = check_weights(sample_weight, len(w))
+        if shares is not None:
+            w = len(w) * shares
+        if (counting := np.count_nonzero(w)) < k:
+            raise ValueError(
+                f"sample_weight must be positive for at least n_clusters={k} samples, "
+                f"got {counting}. Lower n_clusters or give more samples a weight."
+            )
         if not isinstance(self.init, str):
             _check_labels(self.init, w, k)
-        S = self._read(X)
+        S = self._read(data)
         callbacks.step(self, "graph")
-        best, objectives = self._best(self._solve(S, k, self._rngs(), w))
-        self.all_objectives_ = objectives
+        best, self.all_objectives_ = self._best(self._solve(S, k, self._rngs(), w))
         if not isinstance(S, KernelBlocks):
             self.affinity_matrix_ = S
         elif hasattr(self, "affinity_matrix_"):  # of an earlier fit
             del self.affinity_matrix_
         return self._keep(best, k)
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Graph) -> Graph:
         named = isinstance(self.affinity, str) and self.affinity == "self_tuning"
         if named and X.shape[0] > self.dense_up_to:
             return KernelBlocks(X)
@@ -196,12 +208,20 @@ shape (n,), default="random_points"
         check_count(self.dense_up_to, "dense_up_to")
         if isinstance(self.init, str):
             check_choice(self.init, INITS, "init")
-        _check_shift(self.psd_shift)
+        shift = self.psd_shift
+        auto = isinstance(shift, str) and shift == "auto"
+        number = isinstance(shift, numbers.Real) and not isinstance(shift, bool)
+        if not auto and not (number and 0 <= float(shift) < np.inf):
+            raise ValueError(
+                f'psd_shift must be "auto" or a finite number from 0, got {shift!r}. '
+                'Pass "auto", or minus the smallest eigenvalue of S.'
+            )
 
     def _solve(
-        self, data: Any, k: int, rngs: Rngs, w: FloatArray | None = None
+        self, data: Graph, k: int, rngs: Rngs, w: FloatArray | None = None
     ) -> Iterable[Run]:
-        S = to_double(data)
+        blocks = isinstance(data, KernelBlocks)
+        S = data if blocks else data.astype(np.float64, copy=False)
         w = np.ones(S.shape[0]) if w is None else w
         shift = None if isinstance(self.psd_shift, str) else float(self.psd_shift)
         steps = KernelSteps(w, S.diagonal(), self.max_iter, self.tol, shift)
@@ -210,39 +230,36 @@ shape (n,), default="random_points"
         group = max(1, GROUP_NUMBERS // (S.shape[0] * k))
         for first in range(0, len(rngs), group):
             runs = [self._run(steps, k, rng) for rng in rngs[first : first + group]]
-            yield from (run.to_run() for run in side_by_side(runs, S))
+            yield from side_by_side(runs, S)
 
-    def _run(
-        self, steps: KernelSteps, k: int, rng: np.random.Generator
-    ) -> Asking[Descent]:
-        """Return one start and what follows from it."""
+    def _run(self, steps: KernelSteps, k: int, rng: np.random.Generator) -> Asking[Run]:
+        """Follow one start to its end."""
         labels = yield from self._start(steps, k, rng)
         sums = yield indicator(labels, steps.w, k)
         found = yield from steps.descend(steps.measure(labels, sums))
         assert found is not None, "nothing to merge with"  # for mypy  # nosec B101
-        return found
+        end, n_iter, converged, history = found
+        return Run(end.labels, end.objective, n_iter, converged, np.array(history))
 
     def _start(
         self, steps: KernelSteps, k: int, rng: np.random.Generator
     ) -> Asking[IntArray]:
-        """Return labels to begin with; every cluster has a sample with weight."""
+        """Return initial labels; every cluster has a sample with a weight."""
+        w = steps.w
         if not isinstance(self.init, str):
             return np.asarray(self.init, dtype=np.int64)
         if self.init == "random_partition":
-            return _random_labels(steps.w, k, rng)
+            labels: IntArray = rng.integers(k, size=len(w))
+            labels[rng.choice(np.flatnonzero(w), k, replace=False)] = np.arange(k)
+            return labels
         if self.init == "k-means++":
             seeds = yield from _spread_seeds(steps, k, rng)
         else:
-            seeds = rng.choice(len(steps.w), k, replace=False, p=_shares(steps.w))
-        return (yield from _nearest_seed(steps, seeds))
-
-
-def _nearest_seed(steps: KernelSteps, seeds: IntArray) -> Asking[IntArray]:
-    """Return the nearest seed of every sample; a seed stays by itself."""
-    rows = yield _rows_of(seeds, len(steps.w))
-    labels: IntArray = np.argmin(steps.diagonal[seeds, None] - 2 * rows, axis=0)
-    labels[seeds] = np.arange(len(seeds))
-    return labels
+            seeds = rng.choice(len(w), k, replace=False, p=_shares(w))
+        rows = yield _rows_of(seeds, len(w))
+        labels = np.argmin(steps.diagonal[seeds, None] - 2 * rows, axis=0)
+        labels[seeds] = np.arange(k)  # a seed stays by itself
+        return labels
 
 
 def _spread_seeds(
@@ -265,52 +282,19 @@ def _spread_seeds(
     return np.array(seeds)
 
 
-def _random_labels(w: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    """Return random labels; each of the k occurs at a sample with weight."""
-    labels = rng.integers(k, size=len(w))
-    labels[rng.choice(np.flatnonzero(w), k, replace=False)] = np.arange(k)
-    return labels
-
-
 def _shares(chance: FloatArray) -> FloatArray:
     """Return probabilities in proportion to nonnegative numbers."""
     chance = chance / chance.max()
     return np.asarray(chance / chance.sum())
 
 
-def _mean_one(shares: FloatArray | None, n: int, k: int) -> FloatArray:
-    """Return the weights with mean 1, if enough of them are positive."""
-    if shares is None:
-        return np.ones(n)
-    w = n * shares
-    counting = np.count_nonzero(w)
-    if counting < k:
-        raise ValueError(
-            f"sample_weight must be positive for at least n_clusters={k} samples, got "
-            f"{counting}. Lower n_clusters or give more samples a weight."
-        )
-    return w
-
-
-def _check_shift(psd_shift: Any) -> None:
-    """Refuse what is neither "auto" nor a finite number from 0."""
-    if isinstance(psd_shift, str) and psd_shift == "auto":
-        return
-    number = isinstance(psd_shift, numbers.Real) and not isinstance(psd_shift, bool)
-    if not number or not 0 <= float(psd_shift) < np.inf:
-        raise ValueError(
-            f'psd_shift must be "auto" or a finite number from 0, got {psd_shift!r}. '
-            'Take "auto", or minus the smallest eigenvalue of S.'
-        )
-
-
-def _check_labels(init: Any, w: FloatArray, k: int) -> None:
-    """Refuse labels that are not k clusters."""
+def _check_labels(init: ArrayLike, w: FloatArray, k: int) -> None:
+    """Raise if the labels are not k clusters."""
     labels = np.asarray(init)
     if labels.shape != w.shape or labels.dtype.kind not in "iu":
         raise ValueError(
-            f"init must be one of {', '.join(INITS)} or n_samples={len(w)} whole "
-            f"numbers, got an array of {labels.dtype} of shape {labels.shape}. Pass a "
+            f"init must be one of {', '.join(INITS)} or n_samples={len(w)} integer "
+            f"labels, got an array of {labels.dtype} of shape {labels.shape}. Pass a "
             "label for each sample."
         )
     found, counting = np.unique(labels), np.unique(labels[w > 0])
@@ -321,7 +305,7 @@ def _check_labels(init: Any, w: FloatArray, k: int) -> None:
         )
 
 
-def _rows_of(samples: IntArray, n: int) -> Any:
-    """Return T such that T S is the rows of S of some samples."""
+def _rows_of(samples: IntArray, n: int) -> Graph:
+    """Return the T for which T S are the rows of some samples."""
     m = len(samples)
     return sparse.csr_array((np.ones(m), (np.arange(m), samples)), shape=(m, n))

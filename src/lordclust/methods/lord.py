@@ -3,7 +3,6 @@
 ``fit`` of both is below: check, graph, problem, starts, solve or choose, round, keep.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import ClassVar, NamedTuple, Self
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lordclust._core.memory import check_memory, solver_advice, solver_bytes
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import (
+    Affinity,
     ArrayLike,
     FloatArray,
     Graph,
@@ -39,7 +39,6 @@ from lordclust._core.warn import warn_user
 from lordclust.choose.agreement import compared, other_paths
 from lordclust.choose.evidence import Evidence
 from lordclust.choose.shares import STEPS, Search, choose, solve_kept, with_all_columns
-from lordclust.graph import KNNGraph
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._saving import SavedModel
@@ -121,7 +120,7 @@ class DoublyStochasticClusterer(
     proportions: object
     cluster_sizes: ArrayLike | None
     rounding: str | None
-    affinity: str | KNNGraph | Callable[[Graph], Graph]
+    affinity: Affinity
     start: str | Graph
     n_init: int | str
     max_iter: int
@@ -604,7 +603,7 @@ class LoRD(DoublyStochasticClusterer):
         proportions: object = None,
         cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
-        affinity: str | KNNGraph | Callable[[Graph], Graph] = "knn",
+        affinity: Affinity = "knn",
         start: str | Graph = "path",
         n_init: int | str = "auto",
         max_iter: int = 4000,
@@ -784,7 +783,7 @@ class BLoRD(DoublyStochasticClusterer):
         proportions: object = None,
         cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
-        affinity: str | KNNGraph | Callable[[Graph], Graph] = "knn",
+        affinity: Affinity = "knn",
         start: str | Graph = "path",
         n_init: int | str = "auto",
         max_iter: int = 4000,

@@ -1,18 +1,18 @@
 """NLR: a nonnegative low-rank factor of the semidefinite relaxation of k-means."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust._core.validation import check_count, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels, labels_from
 from lordclust.solver.spectrum import find_spectrum
 
-#: Restarts with more than this infeasibility do not compete with the others.
+#: Starts with more than this infeasibility rank behind all others.
 FEASIBLE = 1e-3
 #: k-means runs of the rounding.
 KMEANS_INIT = 20
@@ -20,10 +20,11 @@ KMEANS_INIT = 20
 FIRST_TOL, SHARPER = 0.1, 0.3
 #: Steps after which the multipliers are updated in any case.
 INNER = 200
-#: A dual step that leaves more than this of the infeasibility doubles the penalty,
-#: until it is so many times the first one: then the start leads nowhere.
+#: A dual step that leaves more than this part of the infeasibility doubles the penalty,
+#: up to HARDEST times the first one.
 PROGRESS, HARDEST = 0.5, 1e4
-#: A step must lower the largest of so many last values, by this share of its length.
+#: A step must fall below the largest of the last MEMORY values, by this share of its
+#: squared length.
 MEMORY, DECREASE = 10, 1e-4
 #: Bounds of the step length, for S of norm 1.
 SHORTEST, LONGEST = 1e-10, 1e3
@@ -40,7 +41,7 @@ class NLR(RestartClusterer):
     nonnegative, tr Z = k, Z1 = 1) with Z written as a product, so that no n x n
     matrix is needed [1]_. The problem, the augmented Lagrangian with projected
     gradient steps, and the rounding are the authors', read in their code. The step
-    lengths (spectral, with a line search), the penalty and when to stop are ours:
+    lengths (spectral, with a line search), the penalty and the stopping rule are ours:
     theirs, a step of 1e-6 for 50,000 iterations, depend on the scale of the data.
 
     Parameters
@@ -48,21 +49,22 @@ class NLR(RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S. S may be any symmetric matrix, dense or sparse; entries may
-        be negative, and the diagonal makes no difference up to a constant.
+        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+        matrix; a multiple of I added to it makes no difference.
     rank : int, optional
         Columns r of U, at least k. By default 2k.
     penalty : float, default=10.0
         The penalty of ||UU'1 - 1||^2 starts at ``penalty / n`` for S scaled to norm
-        1, and is doubled whenever it proves too weak. Smaller values search more
-        slowly and end in worse optima, larger ones need more iterations.
+        1, and is doubled whenever it is too weak. Smaller values converge more slowly
+        and to worse optima, larger ones need more iterations.
     n_init : int, default=10
-        Random starts; the best objective is kept, among those with an infeasibility
-        of at most 1e-3 if there are any.
+        Random starts; the one with the best objective is kept, among those with an
+        infeasibility of at most 1e-3 if there are any.
     max_iter : int, default=5000
-        Limit of gradient steps of each start.
+        Maximum number of gradient steps of each start.
     tol : float, default=1e-3
-        Residual and infeasibility to stop at.
+        Tolerance on the residual and the infeasibility.
     random_state : int, RandomState or None, default=None
         For the starts and for k-means.
 
@@ -70,22 +72,20 @@ class NLR(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters by k-means on the k leading left singular vectors of U; with
-        ``rank=n_clusters``, the largest entry of each row of U. Numbered by falling
+        ``rank=n_clusters``, the largest entry of each row of U. Ordered by decreasing
         size.
     U_ : ndarray of shape (n, r)
         The factor. U >= 0 and ||U||_F^2 = k hold to rounding.
     objective_ : float
         tr(U'SU).
     infeasibility_ : float
-        ||UU'1 - 1|| / sqrt(n): the objective is that of a Z whose row sums are off
-        by so much.
+        ||UU'1 - 1|| / sqrt(n), the error of the row sums of Z.
     residual_ : float
         ||P(U - G) - U||_F / sqrt(k) with G the gradient of the augmented Lagrangian
         along the sphere, for S of norm 1, and P the projection: 0 at a stationary
         point.
     n_iter_, converged_, history_
-        Of the kept start; the history is not monotone, as U is not feasible on the
-        way.
+        Of the kept start; ``history_`` is not monotone: the iterates are infeasible.
     all_objectives_ : ndarray of shape (n_init,)
         Objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -94,9 +94,9 @@ class NLR(RestartClusterer):
     Notes
     -----
     A step takes one or a few products SU, O(nnz(S) r + nr) operations, and memory
-    for a few n x r arrays. The problem is not convex, and random starts end in
-    optima of different quality; with r > k they are often close to the optimum of
-    the semidefinite relaxation.
+    for a few n x r arrays. The problem is not convex, and random starts reach optima
+    of different quality; with r > k they are often close to the optimum of the
+    semidefinite relaxation.
 
     References
     ----------
@@ -121,13 +121,13 @@ class NLR(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         rank: int | None = None,
         penalty: float = 10.0,
         n_init: int = 10,
         max_iter: int = 5000,
         tol: float = 1e-3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -147,24 +147,35 @@ class NLR(RestartClusterer):
                 f"{self.rank}. Pass None for twice n_clusters."
             )
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         problem = Problem.of(data, k)
         n = data.shape[0]
         r = 2 * k if self.rank is None else int(self.rank)
         for rng in rngs:
             U = project(np.abs(rng.standard_normal((n, r))), k)
-            end = solve(
+            U, residual, off, converged, history = solve(
                 problem, U, penalty=self.penalty, max_iter=self.max_iter, tol=self.tol
             )
-            yield _run(end, rounded(end.U, k, rng), k)
+            fitted = {"infeasibility_": off, "residual_": residual}
+            if r == k:
+                labels = labels_from(U)
+            else:
+                left = np.linalg.svd(U, full_matrices=False)[0][:, :k]
+                labels = kmeans_labels(left, k, rng, n_init=KMEANS_INIT).labels
+            yield Run(
+                labels, float(history[-1]), len(history) - 1, converged,
+                history, columns={"U_": U} if r == k else {},
+                fitted=fitted if r == k else {"U_": U, **fitted},
+            )  # fmt: skip
 
     def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
         """Return the best run, any feasible one before all others."""
-        best, objectives = None, []
+        best, top, objectives = None, (False, -np.inf), []
         for run in runs:
+            merit = run.fitted["infeasibility_"] <= FEASIBLE, run.objective
             objectives.append(run.objective)
-            if best is None or _merit(run) > _merit(best):
-                best = run
+            if best is None or merit > top:
+                best, top = run, merit
             if self._had_enough():
                 break
         assert best is not None, "there is at least one start"  # for mypy  # nosec B101
@@ -172,7 +183,7 @@ class NLR(RestartClusterer):
 
 
 class Problem(NamedTuple):
-    """S with a mean diagonal of 0 and a norm of 1, kept as (S - shift I) / scale."""
+    """S with a mean diagonal of 0 and a norm of 1, stored as (S - shift I) / scale."""
 
     S: Graph
     shift: float
@@ -192,10 +203,6 @@ class Problem(NamedTuple):
         """Return SU, shifted and scaled."""
         return np.asarray((self.S @ U - self.shift * U) / self.scale)
 
-    def objective(self, fit: FloatArray) -> FloatArray:
-        """Return tr(U'SU) of the given S, from that of the shifted and scaled S."""
-        return self.scale * fit + self.shift * self.k
-
 
 class Dual(NamedTuple):
     """Multipliers of UU'1 = 1 and the penalty."""
@@ -203,23 +210,15 @@ class Dual(NamedTuple):
     y: FloatArray
     beta: float
 
-    def updated(self, excess: FloatArray, growth: float) -> "Dual":
-        """Return the next multipliers, and the penalty grown."""
-        return Dual(self.y + self.beta * excess, self.beta * growth)
-
 
 class Point(NamedTuple):
-    """A U with the augmented Lagrangian there.
-
-    ``G`` is its gradient along the sphere ||U||_F^2 = k, ``excess`` is UU'1 - 1, and
-    ``fit`` is tr(U'SU) of the shifted and scaled S.
-    """
+    """A U and the augmented Lagrangian at it."""
 
     U: FloatArray
     value: float
-    G: FloatArray
-    excess: FloatArray
-    fit: float
+    G: FloatArray  # gradient along the sphere ||U||_F^2 = k
+    excess: FloatArray  # UU'1 - 1
+    fit: float  # tr(U'SU) of the shifted and scaled S
 
 
 class End(NamedTuple):
@@ -243,8 +242,8 @@ def project(V: FloatArray, k: int) -> FloatArray:
 def lagrangian(problem: Problem, U: FloatArray, dual: Dual) -> Point:
     """Return -tr(U'SU) + y'e + beta/2 ||e||^2, e = UU'1 - 1, and its gradient.
 
-    Without its part along U, which the sphere takes back anyway, a step cannot make
-    all entries negative.
+    The gradient has no part along U, which the projection onto the sphere would
+    remove: so a step cannot make all entries negative.
     """
     SU = problem.product(U)
     sums = U.sum(axis=0)
@@ -260,10 +259,10 @@ def lagrangian(problem: Problem, U: FloatArray, dual: Dual) -> Point:
 def solve(
     problem: Problem, U: FloatArray, *, penalty: float, max_iter: int, tol: float
 ) -> End:
-    """Return a stationary point: gradient steps, and now and then a dual step.
+    """Return a stationary point, by gradient steps and updates of the multipliers.
 
-    Multipliers are updated when the residual is below ``target``, which falls from
-    one update to the next, or when the steps make no headway.
+    Multipliers are updated when the residual is below ``target``, which falls with
+    each update, or after INNER steps.
     """
     n, k = U.shape[0], problem.k
     dual, hardest = Dual(np.zeros(n), penalty / n), HARDEST * penalty / n
@@ -277,14 +276,15 @@ def solve(
         if residual <= target or len(values) > INNER:
             weak = residual <= target and off > max(tol, PROGRESS * last)
             target = max(tol, SHARPER * target) if residual <= target else target
-            dual = dual.updated(at.excess, 2 if weak and dual.beta < hardest else 1)
+            growth = 2 if weak and dual.beta < hardest else 1
+            dual = Dual(dual.y + dual.beta * at.excess, dual.beta * growth)
             at, last = lagrangian(problem, at.U, dual), off
             values = [at.value]
         at, t = descend(problem, at, dual, t, max(values[-MEMORY:]))
         values.append(at.value)
         history.append(at.fit)
     residual, off = _residual(at, k), _infeasibility(at)
-    objectives = problem.objective(np.array(history))
+    objectives = problem.scale * np.array(history) + problem.shift * k
     return End(at.U, residual, off, max(residual, off) <= tol, objectives)
 
 
@@ -307,14 +307,6 @@ def descend(
     return new, t
 
 
-def rounded(U: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    """Return k clusters of the rows of U."""
-    if U.shape[1] == k:
-        return labels_from(U)
-    left = np.linalg.svd(U, full_matrices=False)[0]
-    return kmeans_labels(left[:, :k], k, rng, n_init=KMEANS_INIT).labels
-
-
 def _residual(at: Point, k: int) -> float:
     """Return how far a projected step of length 1 moves U, relative to U."""
     return float(np.linalg.norm(project(at.U - at.G, k) - at.U) / np.sqrt(k))
@@ -323,24 +315,3 @@ def _residual(at: Point, k: int) -> float:
 def _infeasibility(at: Point) -> float:
     """Return ||UU'1 - 1|| / sqrt(n)."""
     return float(np.linalg.norm(at.excess) / np.sqrt(len(at.excess)))
-
-
-def _merit(run: Run) -> tuple[bool, float]:
-    """Return what restarts are compared by."""
-    return run.fitted["infeasibility_"] <= FEASIBLE, run.objective
-
-
-def _run(end: End, labels: IntArray, k: int) -> Run:
-    """Return what the estimator keeps of a start."""
-    own = {"U_": end.U}
-    one_each = end.U.shape[1] == k
-    return Run(
-        labels,
-        float(end.history[-1]),
-        len(end.history) - 1,
-        end.converged,
-        end.history,
-        columns=own if one_each else {},
-        fitted={"infeasibility_": end.infeasibility, "residual_": end.residual}
-        | ({} if one_each else own),
-    )

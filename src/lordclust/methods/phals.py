@@ -1,12 +1,9 @@
 """PHALS: symmetric nonnegative matrix factorisation, one column at a time."""
 
-from typing import Any
-
 import numpy as np
 
-from lordclust._core.typing import FloatArray, Graph
-from lordclust.methods._solvers.symnmf import Factor, loss
-from lordclust.methods._symnmf import SymmetricFactorClusterer
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
+from lordclust.methods._solvers.factor import Factor, SymmetricFactorClusterer, loss
 
 
 class PHALS(SymmetricFactorClusterer):
@@ -16,15 +13,15 @@ class PHALS(SymmetricFactorClusterer):
 
         min 1/2 ||S - VV'||_F^2   over   V >= 0
 
-    and gives each sample to the largest entry of its row of V, like
-    :class:`SymNMF`. The columns v of V move in turn [1]_: with the other columns
-    fixed and E = S - (the others)(the others)', the target max(Ev, 0) / ||v||^2 is a
-    direction of descent d away from v, along which the loss is a quartic; its first
-    minimum on the way to the target is taken.
+    and assigns each sample to the largest entry of its row of V, like
+    :class:`SymNMF`. The columns v of V are updated in turn [1]_: with the other
+    columns fixed and E = S - (the others)(the others)', max(Ev, 0) / ||v||^2 - v is a
+    direction of descent, along which the loss is a quartic; the step goes to its
+    first minimum, or to length 1.
 
-    The algorithm was read in the public code of the first author of [2]_; the paper
-    [1]_ itself was not read. Differences: small changes are judged relative to v, not
-    absolutely; S V is kept up to date instead of being multiplied anew; only the
+    This is the published algorithm, as read in the public code of the first author of
+    [2]_; the paper [1]_ itself was not read. Differences: small changes are judged
+    relative to v, not absolutely; S V is updated instead of recomputed; only the
     change of V ends a run (see Notes).
 
     Parameters
@@ -35,35 +32,35 @@ class PHALS(SymmetricFactorClusterer):
 default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, the full
         self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its
-        own settings, or ``f(X) -> S``. S is nonnegative.
+        own settings, or ``f(X) -> S``. S must be nonnegative.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees.
     n_init : int, default=10
-        Random starts; the smallest objective is kept.
+        Random starts; the one with the smallest objective is kept.
     max_iter : int, default=1000
-        Limit of sweeps over the columns for each start.
+        Maximum number of sweeps over the columns for each start.
     tol : float, default=1e-4
-        Change ||V_new - V||_F / ||V||_F in a sweep to stop at.
+        Tolerance on the change ||V_new - V||_F / ||V||_F in a sweep.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The largest entry of each row of V, 0 to k-1. Clusters are numbered by falling
-        size, then by their first sample. Isolated vertices have a zero row and join
-        the largest cluster.
+        The largest entry of each row of V, 0 to k-1. Clusters are ordered by
+        decreasing size, then by their first sample. Isolated vertices have a zero row
+        and join the largest cluster.
     membership_ : ndarray of shape (n, k)
         Rows of V scaled to sum to 1; uniform for isolated vertices.
     V_ : ndarray of shape (n, k)
         The factor.
     objective_ : float
-        1/2 ||S - VV'||_F^2, of the normalised S if that was asked for.
+        1/2 ||S - VV'||_F^2, of the normalised S with ``normalize="ncut"``.
     residual_ : float
         ||V - max(V - (VV'V - SV) / ||V'V||_2, 0)||_F / ||V||_F: 0 where the conditions
         of optimality hold.
     n_iter_, converged_, history_
-        Where the kept start ended, and its objective after each sweep.
+        Of the kept start; ``history_`` is its objective after each sweep.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -74,11 +71,11 @@ default="knn"
     A sweep costs k products of S with a vector and O(n k^2); memory is O(nnz + n k).
 
     The code also stops when the loss falls by less than 1e-4 of itself. On a sparse
-    graph most of the loss can not be fitted by any V, a share that grows with n, so
-    that this would end large problems at once; the rule is left out.
+    graph no V fits most of the loss, a share that grows with n, so that large problems
+    would end at once; this rule is left out.
 
-    A column can die (become zero), and stays so: its cluster is empty. Raise
-    ``n_init`` then.
+    A column can become zero and then stays zero: its cluster is empty. Raise
+    ``n_init`` in this case.
 
     References
     ----------
@@ -101,12 +98,12 @@ default="knn"
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         normalize: str | None = None,
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -123,25 +120,7 @@ default="knn"
 def by_columns(
     S: Graph, V: FloatArray, square: float, *, max_iter: int, tol: float
 ) -> Factor:
-    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0, column after column.
-
-    Parameters
-    ----------
-    S : ndarray or sparse array, shape (n, n)
-        Symmetric.
-    V : ndarray of shape (n, k)
-        Where to start; left alone.
-    square : float
-        ||S||_F^2.
-    max_iter : int
-        Limit of sweeps.
-    tol : float
-        Relative change of V in a sweep to stop at.
-
-    Returns
-    -------
-    factor : Factor
-    """
+    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0 by columns, from V, which is kept."""
     SV = np.ascontiguousarray((S @ V).T)
     V = np.array(V.T, order="C")
     V[:, ~SV.any(axis=0)] = 0.0  # isolated vertices are best there
@@ -156,11 +135,11 @@ def by_columns(
 
 
 def sweep(S: Graph, V: FloatArray, SV: FloatArray, G: FloatArray, tol: float) -> float:
-    """Move every column once, in place; return the square of the way.
+    """Move every column once, in place; return the squared length of the steps.
 
     V and SV are transposed, (k, n), and G = V'V; all three are kept up to date.
     """
-    from lordclust.methods import _phals_kernels as kernels
+    from lordclust.methods._solvers import _phals_kernels as kernels
 
     k, n = V.shape
     d, Vd = np.empty(n), np.empty(k)

@@ -1,49 +1,53 @@
 """S3NMF: self-supervised symmetric nonnegative matrix factorisation."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
-from lordclust.methods._solvers.symnmf import Factor, multiplicative, square_norm
-from lordclust.methods._symnmf import labels_of_rows
-from lordclust.methods.symnmf import check_exponent
+from lordclust.methods._solvers.factor import (
+    Factor,
+    check_exponent,
+    labels_of_rows,
+    multiplicative,
+    square_norm,
+)
 from lordclust.result import Run
 from lordclust.rounding.labels import shares_of_rows
 
 #: A loss below this part of ||S||_F^2 counts as this: weights stay bounded when
 #: members fit S exactly.
 SMALLEST_LOSS = 1e-10
-#: Mean NMI of the members at which they count as agreed.
+#: Mean NMI at which the members agree.
 AGREED = 0.999
-#: Rounds without a larger mean NMI after which more are not worth it.
+#: Rounds without a larger mean NMI before stopping.
 PATIENCE = 2
 
 
 class S3NMF(RestartClusterer):
     """Self-supervised symmetric nonnegative matrix factorisation.
 
-    An ensemble of ``n_members`` symmetric factorisations teaches itself [1]_. Each
+    An ensemble of ``n_members`` symmetric factorisations supervises itself [1]_. Each
     round solves
 
         min sum_m a_m^2 ||S - V_m V_m'||_F^2   over   V_m >= 0,  a >= 0,  sum_m a_m = 1
 
-    with every V_m from its own random start, then replaces S by what the members
-    say: sum_m a_m B_m B_m' with B_m the partition of member m ("hard"), or
+    with every V_m from its own random start, then replaces S by the consensus of the
+    members: sum_m a_m B_m B_m' with B_m the partition of member m ("hard"), or
     sum_m a_m V_m V_m' ("soft"). ``labels_`` are those of the member with the largest
     weight in the last round.
 
-    The algorithm, with ``exponent=0.25`` and at least 300 iterations for each member,
-    was read in the authors' public code; their paper was not read. Differences: the
-    code measures the loss in the weights by the spectral norm (``weight_norm``
-    offers it); it stops all members together, by the weighted sum of their losses,
-    where here each stops by its own, at the change that is the same on average; and
-    it always runs all rounds, where here they end early if the members agree (mean
-    NMI above 0.999) or have not agreed better for two rounds, a rule of ours.
+    This is the published algorithm, with ``exponent=0.25`` and at least 300 iterations
+    for each member, as read in the authors' public code; their paper was not read.
+    Differences: the code measures the loss in the weights by the spectral norm (see
+    ``weight_norm``); it stops all members together, by the weighted sum of their
+    losses, while here each stops by its own, at the change that is the same on
+    average; and it always runs all rounds, while here they end early if the members
+    agree (mean NMI above 0.999) or the mean NMI has not increased for two rounds.
 
     Parameters
     ----------
@@ -53,20 +57,20 @@ class S3NMF(RestartClusterer):
 default="knn"
         How X becomes the first S: the self-tuning graph of nearest neighbours, the
         full self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with
-        its own settings, or ``f(X) -> S``. S is nonnegative.
+        its own settings, or ``f(X) -> S``. S must be nonnegative.
     n_members : int, default=20
-        Factorisations in a round.
+        Factorisations per round.
     n_rounds : int, default=10
-        Limit of rounds.
+        Maximum number of rounds.
     mode : {"hard", "soft"}, default="hard"
         Whether S is rebuilt from the partitions or from the factors.
     weight_norm : {"fro", "spectral"}, default="fro"
-        Norm of S - V_m V_m' that the weights are made of.
+        Norm of S - V_m V_m' that determines the weights.
     exponent : {"auto", 0.25, 0.5, 0.75}, default=0.25
         Exponent of the multiplicative update, as in :class:`SymNMF`. "auto" needs
         about a third of the iterations: lower ``min_iter`` with it.
     min_iter, max_iter : int, default=300 and 500
-        Least and largest number of iterations of a member.
+        Minimum and maximum number of iterations of a member.
     tol : float, default=1e-3
         A member stops when its loss changes by at most ``tol * n_members`` times the
         square of the largest entry of S.
@@ -76,8 +80,8 @@ default="knn"
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Labels of the member with the largest weight, 0 to k-1. Clusters are numbered
-        by falling size, then by their first sample. Isolated vertices join the
+        Labels of the member with the largest weight, 0 to k-1. Clusters are ordered
+        by decreasing size, then by their first sample. Isolated vertices join the
         largest cluster.
     membership_ : ndarray of shape (n, k)
         Rows of its V scaled to sum to 1.
@@ -90,17 +94,15 @@ default="knn"
     mean_nmi_ : ndarray of shape (rounds,)
         Mean NMI over the pairs of members after each round.
     objective_ : float
-        The objective of the last round, to its S; not comparable between rounds.
-    n_iter_ : int
-        Rounds run.
-    history_ : ndarray of shape (rounds,)
-        The objective of each round.
+        The objective of the last round, for its S; not comparable between rounds.
+    n_iter_, history_
+        Number of rounds, and the objective of each.
     converged_ : bool
         Whether all members of the last round met ``tol``, or, as in the code, the
         objective changed by at most ``tol`` times the square of the largest entry of
         S in their last iteration.
     all_objectives_ : ndarray of shape (1,)
-        ``objective_``: the members take the place of restarts.
+        ``objective_``: the members replace restarts.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The first S.
 
@@ -110,7 +112,7 @@ default="knn"
     O(n k + p n_members k) where p is the number of different rows of labels, and
     memory is O(n k n_members); in soft mode the product costs O(n k^2 n_members).
 
-    The studies report the mean score of the members: use ``members_labels_``.
+    Studies report the mean score of the members: use ``members_labels_``.
 
     References
     ----------
@@ -131,16 +133,16 @@ default="knn"
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         n_members: int = 20,
         n_rounds: int = 10,
         mode: str = "hard",
         weight_norm: str = "fro",
-        exponent: Any = 0.25,
+        exponent: float | str = 0.25,
         min_iter: int = 300,
         max_iter: int = 500,
         tol: float = 1e-3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -162,17 +164,33 @@ default="knn"
         check_choice(self.weight_norm, ["fro", "spectral"], "weight_norm")
         check_exponent(self.exponent)
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         n = data.shape[0]
         S: Similarity = Given(data.astype(np.float64, copy=False))
         rounds: list[Round] = []
         while len(rounds) < self.n_rounds and not has_settled(rounds):
-            if rounds:
-                S = self._rebuilt(rounds[-1], k)
+            if rounds and self.mode == "hard":
+                S = Consensus(rounds[-1].labels, rounds[-1].weights, k)
+            elif rounds:
+                S = Blend([m.V for m in rounds[-1].members], rounds[-1].weights)
             starts = (1 - rngs[0].random((n, k)) for _ in range(self.n_members))
             members = [self._member(S, V) for V in starts]
             rounds.append(summary(S, members, k, self.weight_norm))
-        yield _as_run(rounds, self.tol * S.largest**2)
+        last = rounds[-1]
+        best = int(np.argmax(last.weights))
+        V = last.members[best].V
+        converged = all(factor.converged for factor in last.members)
+        yield Run(
+            last.labels[best], last.objective, len(rounds),
+            converged or last.change <= self.tol * S.largest**2,
+            np.array([r.objective for r in rounds]),
+            membership=shares_of_rows(V), columns={"V_": V},
+            fitted={
+                "members_labels_": last.labels,
+                "weights_": last.weights,
+                "mean_nmi_": np.array([r.mean_nmi for r in rounds]),
+            },
+        )  # fmt: skip
 
     def _member(self, S: "Similarity", V: FloatArray) -> Factor:
         """Return the factor of S from the start V."""
@@ -184,22 +202,15 @@ default="knn"
             return 2 * abs(history[-2] - history[-1]) <= limit
 
         return multiplicative(
-            S, V, S.square, stop,
-            max_iter=self.max_iter, exponent=self.exponent,
-        )  # fmt: skip
-
-    def _rebuilt(self, last: "Round", k: int) -> "Similarity":
-        """Return the S that the members of a round agree on."""
-        if self.mode == "hard":
-            return Consensus(last.labels, last.weights, k)
-        return Blend([factor.V for factor in last.members], last.weights)
+            S, V, S.square, stop, max_iter=self.max_iter, exponent=self.exponent
+        )
 
 
 # -- the three kinds of S: products with it, ||S||_F^2 and its largest entry ----------
 
 
 class Similarity(Protocol):
-    """What the solver needs of S."""
+    """The operations on S that the solver uses."""
 
     square: float
     largest: float
@@ -208,22 +219,20 @@ class Similarity(Protocol):
 
 
 class Given:
-    """The S of the user."""
+    """The given S."""
 
     def __init__(self, S: Graph) -> None:
-        self.S = S
-        self.square = square_norm(S)
-        self.largest = float(S.max())
+        self.S, self.square, self.largest = S, square_norm(S), float(S.max())
 
     def __matmul__(self, V: FloatArray) -> FloatArray:
         return np.asarray(self.S @ V)
 
 
 class Consensus:
-    """sum_m a_m B_m B_m' for partitions B_m: how much weight puts i and j together.
+    """sum_m a_m B_m B_m' for partitions B_m: the weight that puts i and j together.
 
-    Samples that all members label alike have the same row: the product is made once
-    for each of these groups.
+    Samples that all members label alike have the same row: the product is computed
+    once for each of these groups.
     """
 
     def __init__(self, labels: IntArray, weights: FloatArray, k: int) -> None:
@@ -244,7 +253,7 @@ class Consensus:
 
 
 class Blend:
-    """sum_m a_m V_m V_m', held by its factor."""
+    """sum_m a_m V_m V_m', stored as its factor."""
 
     def __init__(self, factors: list[FloatArray], weights: FloatArray) -> None:
         scaled = [np.sqrt(a) * V for a, V in zip(weights, factors, strict=True)]
@@ -256,20 +265,17 @@ class Blend:
         return np.asarray(self.F @ (self.F.T @ V))
 
 
-# -- what a round ends with -----------------------------------------------------------
+# -- the result of a round -----------------------------------------------------------
 
 
 class Round(NamedTuple):
-    """The members of a round and what is made of them.
-
-    ``change`` is what the last iteration of each member did to the objective.
-    """
+    """The members of a round and their summary."""
 
     members: list[Factor]
     labels: IntArray
     weights: FloatArray
     objective: float
-    change: float
+    change: float  # of the objective in the last iteration of each member
     mean_nmi: float
 
 
@@ -281,21 +287,15 @@ def summary(S: Similarity, members: list[Factor], k: int, norm: str) -> Round:
         losses = np.array([spectral_norm(S, factor.V) ** 2 for factor in members])
     weights = best_weights(losses, SMALLEST_LOSS * S.square)
     changes = np.array([2 * np.ptp(factor.history[-2:]) for factor in members])
-    return Round(
-        members,
-        labels,
-        weights,
-        float(weights**2 @ losses),
-        float(weights**2 @ changes),
-        mean_nmi(labels, k),
-    )
+    loss, change = float(weights**2 @ losses), float(weights**2 @ changes)
+    return Round(members, labels, weights, loss, change, mean_nmi(labels, k))
 
 
 def best_weights(losses: FloatArray, smallest: float) -> FloatArray:
     """Return the a on the simplex that minimises sum a_m^2 losses_m: a_m ~ 1 / loss_m.
 
     Losses count as at least ``smallest``; if that is 0, and so is a loss, S is zero
-    and all members are alike.
+    and all members are equal.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def mean_nmi(labels: IntArray, k: int) -> float:
 
 
 def has_settled(rounds: list[Round]) -> bool:
-    """Tell whether the members agree, or have stopped agreeing more."""
+    """Return whether the members agree, or their agreement has stopped increasing."""
     scores = [r.mean_nmi for r in rounds]
     if not scores:
         return False
@@ -346,28 +346,7 @@ def has_settled(rounds: list[Round]) -> bool:
     return scores[-1] > AGREED or stalled
 
 
-def _as_run(rounds: list[Round], limit: float) -> Run:
-    """Return what the estimator keeps; ``limit`` is a change small enough."""
-    last = rounds[-1]
-    best = int(np.argmax(last.weights))
-    V = last.members[best].V
-    return Run(
-        last.labels[best],
-        last.objective,
-        len(rounds),
-        all(factor.converged for factor in last.members) or last.change <= limit,
-        np.array([r.objective for r in rounds]),
-        membership=shares_of_rows(V),
-        columns={"V_": V},
-        fitted={
-            "members_labels_": last.labels,
-            "weights_": last.weights,
-            "mean_nmi_": np.array([r.mean_nmi for r in rounds]),
-        },
-    )
-
-
-def _indicators(labels: IntArray, k: int) -> Any:
+def _indicators(labels: IntArray, k: int) -> Graph:
     """Return [B_1, ..., B_b] as a sparse n x bk matrix, from labels (b, n)."""
     b, n = labels.shape
     columns = (labels + k * np.arange(b)[:, None]).T.ravel()
@@ -377,6 +356,6 @@ def _indicators(labels: IntArray, k: int) -> Any:
 
 
 def _joint_counts(labels: IntArray, k: int) -> FloatArray:
-    """Return B'B with B = [B_1, ..., B_b]: how many samples share two labels."""
+    """Return B'B with B = [B_1, ..., B_b]: the number of samples with both labels."""
     B = _indicators(labels, k)
     return np.asarray((B.T @ B).toarray())

@@ -1,8 +1,8 @@
 """Spectral clustering: k-means on the leading eigenvectors of the graph."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from lordclust._core.typing import Affinity, Graph, Seed
 from lordclust._core.validation import check_choice
 from lordclust.methods._base import EmbeddingMixin, RestartClusterer, Rngs
 from lordclust.result import Run
@@ -18,9 +18,9 @@ class SC(EmbeddingMixin, RestartClusterer):
         max Tr(U'D^-1/2 S D^-1/2 U)   over   U'U = I
 
     (D the degrees, U of k columns) by eigenvectors, scales the rows of U to length 1
-    and clusters them by k-means. This is the published algorithm [1]_, the third of
-    the tutorial [2]_. ``sklearn.cluster.SpectralClustering`` is its second, without
-    the scaling of the rows.
+    and clusters them by k-means. This is the published algorithm [1]_, the third in
+    the tutorial [2]_. ``sklearn.cluster.SpectralClustering`` is the second there,
+    without the scaling of the rows.
 
     Parameters
     ----------
@@ -28,20 +28,19 @@ class SC(EmbeddingMixin, RestartClusterer):
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S is symmetric and nonnegative, dense or sparse.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
     n_init : int, default=20
-        Starts of k-means; the smallest sum of squares is kept.
+        Starts of k-means; the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, numbered by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     embedding_ : ndarray of shape (n, k)
         The eigenvectors with rows of length 1; a vertex without edges has a row of
         zeros.
@@ -59,13 +58,13 @@ class SC(EmbeddingMixin, RestartClusterer):
     Notes
     -----
     A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
-    n > 400; each start is then O(n k^2) an iteration. :meth:`relabel` rounds the same
-    eigenvectors again.
+    n > 400; each start then costs O(n k^2) per iteration. :meth:`relabel` rounds the
+    same eigenvectors again.
 
     A sample without edges joins the largest cluster. If the graph has more than k
-    components, the leading eigenvalue does not tell which belong together: for "sym"
-    the k largest become the clusters and the others join the largest. A warning says
-    so.
+    components, the leading eigenvalue does not determine which belong together: for
+    "sym" the k largest become the clusters, the others join the largest, with a
+    warning.
 
     References
     ----------
@@ -87,10 +86,10 @@ class SC(EmbeddingMixin, RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         laplacian: str = "sym",
         n_init: int = 20,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -102,15 +101,13 @@ class SC(EmbeddingMixin, RestartClusterer):
         super()._check_parameters()
         check_choice(self.laplacian, ("sym", "none"), "laplacian")
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         warn_of_components(data, k, "SC")
         values, U = LAPLACIANS[self.laplacian](data, k)
         T = unit_rows(U)
         for rng in rngs:
-            found = kmeans_labels(T, k, rng)
+            labels, inertia, n_iter = kmeans_labels(T, k, rng)
             yield Run(
-                found.labels,
-                found.inertia,
-                found.n_iter,
+                labels, inertia, n_iter,
                 fitted={"embedding_": T, "eigenvalues_": values},
-            )
+            )  # fmt: skip

@@ -1,9 +1,7 @@
 """SDP: the semidefinite relaxation of k-means by Peng and Wei."""
 
-from typing import Any
-
-from lordclust._core.typing import Graph
-from lordclust.methods._learned import Learned, LearnedAffinityClusterer
+from lordclust._core.typing import Affinity, Graph, Seed
+from lordclust.methods._solvers.learned import Learned, LearnedAffinityClusterer
 from lordclust.methods._solvers.peng_wei import peng_wei
 
 
@@ -14,12 +12,12 @@ class SDP(LearnedAffinityClusterer):
 
         max <S, Z>   over   Z psd,  Z >= 0,  Z1 = 1,  Tr Z = k
 
-    of which kernel k-means asks in addition that Z be a partition, sum_r
-    1_r 1_r' / n_r [1]_ [2]_. The problem is theirs, the solver our own: ADMM that
-    alternates Z >= 0 with the other constraints, whose projection takes only a few
-    eigenvectors. It ends with a certified bound: no Z, and no partition into k
-    clusters, has a larger <S, Z> than ``upper_bound_``. Labels are those of k-means
-    on the k leading eigenvectors of Z, rows scaled to length 1.
+    a relaxation of kernel k-means, which also requires that Z is a partition,
+    sum_r 1_r 1_r' / n_r [1]_ [2]_. The published problem, with a solver of our own:
+    ADMM that alternates Z >= 0 with the other constraints, whose projection needs only
+    a few eigenvectors. It ends with a certified bound: no Z, and no partition into k
+    clusters, has a larger <S, Z> than ``upper_bound_``. The labels are those of
+    k-means on the k leading eigenvectors of Z, rows scaled to length 1.
 
     Parameters
     ----------
@@ -27,41 +25,41 @@ class SDP(LearnedAffinityClusterer):
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S may be any symmetric matrix, dense or sparse; entries may be negative.
-        Its scale, and a multiple of I added to it, do not change Z.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+        matrix. Its scale, and a multiple of I added to it, do not change Z.
     n_init : int, default=20
-        Starts of k-means on the eigenvectors; Z needs no starts.
+        Starts of k-means on the eigenvectors.
     max_iter : int, default=2000
-        Limit of iterations of ADMM.
+        Maximum number of iterations of ADMM.
     tol : float, default=1e-4
-        Primal and dual residual to stop at, relative to the sizes of Z and S. The
-        gap is then about the same.
+        Tolerance on the primal and the dual residual, relative to the sizes of Z and
+        S. The gap is then about the same.
     max_dense : int, default=5000
-        Largest n to accept: six n x n matrices are held.
+        Largest number of samples: six n x n matrices are stored.
     random_state : int, RandomState or None, default=None
-        For k-means; Z is the same every time.
+        For k-means; Z is deterministic.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1 by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     affinity_matrix_ : ndarray of shape (n, n)
         Z: psd, with row sums 1 and trace k to rounding. Entries may be negative
         within the tolerance.
     embedding_ : ndarray of shape (n, k)
-        The eigenvectors that k-means is given.
+        The eigenvectors that k-means clusters.
     objective_ : float
         <S, Z>.
     upper_bound_ : float
         A bound on <S, Z> that holds for every feasible Z and every partition,
         converged or not, rounding included.
     gap_ : float
-        (upper_bound_ - objective_) / |upper_bound_|. It may be negative, as Z may.
+        (upper_bound_ - objective_) / |upper_bound_|. It may be negative, as entries
+        of Z may.
     infeasibility_ : float
-        ||min(Z, 0)||_F / ||Z||_F, the only constraint that Z violates.
+        ||min(Z, 0)||_F / ||Z||_F, for the only constraint that Z violates.
     residual_, n_iter_, converged_, history_
-        Where ADMM ended, and its objective at each iteration.
+        Final state of ADMM, and its objective at each iteration.
     all_objectives_ : ndarray of shape (1,)
         The objective.
 
@@ -94,12 +92,12 @@ class SDP(LearnedAffinityClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         n_init: int = 20,
         max_iter: int = 2000,
         tol: float = 1e-4,
         max_dense: int = 5000,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -110,18 +108,14 @@ class SDP(LearnedAffinityClusterer):
         self.random_state = random_state
 
     def _learn(self, S: Graph, k: int) -> Learned:
-        solution = peng_wei(S, k, tol=self.tol, max_iter=self.max_iter)
-        certificate = {
-            "upper_bound_": solution.upper_bound,
-            "gap_": solution.gap,
-            "infeasibility_": solution.infeasibility,
-            "residual_": solution.residual,
+        found = peng_wei(S, k, tol=self.tol, max_iter=self.max_iter)
+        fitted = {
+            "upper_bound_": found.upper_bound,
+            "gap_": found.gap,
+            "infeasibility_": found.infeasibility,
+            "residual_": found.residual,
         }
         return Learned(
-            solution.Z,
-            solution.objective,
-            solution.n_iter,
-            solution.converged,
-            solution.history,
-            certificate,
-        )
+            found.Z, found.objective, found.n_iter, found.converged, fitted,
+            found.history,
+        )  # fmt: skip

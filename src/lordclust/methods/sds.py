@@ -1,15 +1,12 @@
 """SDS: the nearest structured doubly stochastic matrix."""
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import eigh
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust._core.validation import check_choice, check_nonnegative, check_positive
-from lordclust.methods._learned import Learned
-from lordclust.methods._prepared import PreparedClusterer
-from lordclust.methods._solvers.birkhoff import nearest_ds
+from lordclust.methods._solvers.birkhoff import DoublyStochastic, nearest_ds
+from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepare
 from lordclust.rounding.spectral import Eigen, leading_eigenvectors
 
 
@@ -25,10 +22,10 @@ class SDS(PreparedClusterer):
     of the k smallest eigenvalues of I - Z, zero if and only if Z has at least k blocks.
 
     A reconstruction. The constraints, the ridge r, the rank condition behind the last
-    term, and the algorithm of ``variant="rank"`` were read in code that the authors
-    of [1]_ published; that the method penalises the k smallest eigenvalues is how
-    later work describes it. The paper itself could not be read, and the code sets no
-    values: ``variant="kyfan"``, its algorithm and all defaults are ours.
+    term, and the algorithm of ``variant="rank"`` were read in code published by the
+    authors of [1]_; later work describes the method as a penalty on the k smallest
+    eigenvalues. The paper itself could not be read, and the code sets no values:
+    ``variant="kyfan"``, its algorithm and all defaults are ours.
 
     Parameters
     ----------
@@ -36,8 +33,8 @@ class SDS(PreparedClusterer):
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S must be nonnegative; a sparse S is made dense.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -46,10 +43,11 @@ class SDS(PreparedClusterer):
         if S is normalised, "zero" if not. It only changes the degrees: with tr Z
         fixed, a multiple of I added to S changes nothing.
     variant : {"kyfan", "rank", "trace"}, default="kyfan"
-        "kyfan": the problem above. "rank": in place of the penalty rank(I - Z) = n - k,
-        by the authors' augmented Lagrangian; it seldom becomes feasible. "trace":
-        without the penalty, the exact projection. The authors' convex form, with the
-        nuclear norm of I - Z as penalty, is just this: that norm is n - k everywhere.
+        "kyfan": the problem above. "rank": the constraint rank(I - Z) = n - k in place
+        of the penalty, by the authors' augmented Lagrangian; it is seldom satisfied.
+        "trace": the exact projection without the penalty. The authors' convex form,
+        with the nuclear norm of I - Z as penalty, is the same: that norm is always
+        n - k.
     lam : float, default=1.0
         Weight of the penalty; for "kyfan".
     r : float, default=0.0
@@ -57,22 +55,22 @@ class SDS(PreparedClusterer):
     fix_trace : bool, default=True
         Whether tr Z = k.
     mu, rho : float, default=1.0 and 1.1
-        First penalty of the augmented Lagrangian and its growth; for "rank".
+        Initial penalty of the augmented Lagrangian and its growth; for "rank".
     n_init : int, default=20
         Starts of k-means.
     max_iter : int, default=300
-        Limit of steps.
+        Maximum number of steps.
     tol : float, default=1e-5
-        Relative change of Z to stop at ("kyfan"), or ``residual_`` ("rank").
+        Tolerance on the relative change of Z ("kyfan") or ``residual_`` ("rank").
     random_state : int, RandomState or None, default=None
-        For k-means; Z does not depend on it.
+        For k-means; Z is deterministic.
     max_dense : int, default=5000
-        Refuse more samples: several n x n matrices are held.
+        Largest number of samples: several n x n matrices are stored.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     affinity_matrix_ : ndarray of shape (n, n)
         Z; its constraints hold to 1e-10.
     embedding_ : ndarray of shape (n, k)
@@ -87,14 +85,14 @@ class SDS(PreparedClusterer):
     history_ : ndarray
         The objective at each step; for "kyfan" it never rises.
     n_iter_, converged_
-        Where the steps ended.
+        Steps taken, and whether they converged.
 
     Notes
     -----
     "kyfan" alternates the k leading eigenvectors F of Z and the projection of
     (S + lam FF') / (1 + r), each of which lowers the objective. The penalty is
-    concave, so another start than lam = 0 might end elsewhere. A step takes O(k n^2),
-    one of "rank" O(n^3).
+    concave, so another start than lam = 0 may give another solution. A step costs
+    O(k n^2), one of "rank" O(n^3).
 
     References
     ----------
@@ -114,8 +112,8 @@ class SDS(PreparedClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
-        normalize: Any = "sym",
+        affinity: Affinity = "knn",
+        normalize: str | None = "sym",
         diagonal: str = "auto",
         variant: str = "kyfan",
         lam: float = 1.0,
@@ -126,7 +124,7 @@ class SDS(PreparedClusterer):
         n_init: int = 20,
         max_iter: int = 300,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Seed = None,
         max_dense: int = 5000,
     ) -> None:
         self.n_clusters = n_clusters
@@ -153,14 +151,14 @@ class SDS(PreparedClusterer):
         check_nonnegative(self.r, "r")
 
     def _learn(self, S: Graph, k: int) -> Learned:
-        A = self._prepare(S)
+        A = prepare(S, self.normalize, self.diagonal)
         trace = k if self.fix_trace else None
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        if self.variant == "trace":
+            return fit_trace(A, k, self.r, trace)
+        limits = self.tol, self.max_iter
         if self.variant == "kyfan":
-            return fit_kyfan(A, k, self.lam, self.r, trace, **limits)
-        if self.variant == "rank":
-            return fit_rank(A, k, self.r, trace, self.mu, self.rho, **limits)
-        return fit_trace(A, k, self.r, trace)
+            return fit_kyfan(A, k, self.lam, self.r, trace, *limits)
+        return fit_rank(A, k, self.r, trace, self.mu, self.rho, *limits)
 
 
 def closeness(Z: FloatArray, A: FloatArray, r: float) -> float:
@@ -177,28 +175,16 @@ def blockness(top: Eigen) -> float:
 def fit_trace(A: FloatArray, k: int, r: float, trace: float | None) -> Learned:
     """Project A / (1 + r)."""
     found = nearest_ds(A / (1 + r), trace=trace)
-    return Learned(
-        found.Z,
-        closeness(found.Z, A, r),
-        found.n_iter,
-        found.converged,
-        fitted={
-            "residual_": found.error,
-            "blockness_": blockness(leading_eigenvectors(found.Z, k)),
-        },
-    )
+    top = leading_eigenvectors(found.Z, k)
+    fitted = {"residual_": found.error, "blockness_": blockness(top)}
+    objective = closeness(found.Z, A, r)
+    return Learned(found.Z, objective, found.n_iter, found.converged, fitted)
 
 
 def fit_kyfan(
-    A: FloatArray,
-    k: int,
-    lam: float,
-    r: float,
-    trace: float | None,
-    *,
-    tol: float,
-    max_iter: int,
-) -> Learned:
+    A: FloatArray, k: int, lam: float, r: float, trace: float | None,
+    tol: float, max_iter: int,
+) -> Learned:  # fmt: skip
     """Alternate the leading eigenvectors of Z and a projection, from lam = 0."""
     found = nearest_ds(A / (1 + r), trace=trace)
     top = leading_eigenvectors(found.Z, k)
@@ -212,30 +198,16 @@ def fit_kyfan(
         top = leading_eigenvectors(found.Z, k)
         history.append(closeness(found.Z, A, r) + 2 * lam * blockness(top))
         change = float(np.linalg.norm(found.Z - before) / np.linalg.norm(before))
-    return Learned(
-        found.Z,
-        history[-1],
-        len(history) - 1,
-        change <= tol and found.converged,
-        np.array(history),
-        {"residual_": change, "blockness_": blockness(top)},
-    )
+    return _learned(found, top, history, change, tol)
 
 
 def fit_rank(
-    A: FloatArray,
-    k: int,
-    r: float,
-    trace: float | None,
-    mu: float,
-    rho: float,
-    *,
-    tol: float,
-    max_iter: int,
-) -> Learned:
+    A: FloatArray, k: int, r: float, trace: float | None, mu: float, rho: float,
+    tol: float, max_iter: int,
+) -> Learned:  # fmt: skip
     """Follow the authors' augmented Lagrangian for Z = W, rank(I - W) = n - k.
 
-    W stands for their I - L. They end the step for Z after ten sweeps of alternating
+    W is their I - L. They end the step for Z after ten sweeps of alternating
     projections; ours is exact.
     """
     found = nearest_ds(A / (1 + r), trace=trace)
@@ -250,15 +222,16 @@ def fit_rank(
         mu = min(1e10, rho * mu)
         residual = float(np.linalg.norm(gap)) / np.sqrt(len(A))
         history.append(closeness(found.Z, A, r))
-    top = leading_eigenvectors(found.Z, k)
-    return Learned(
-        found.Z,
-        history[-1],
-        len(history) - 1,
-        residual <= tol and found.converged,
-        np.array(history),
-        {"residual_": residual, "blockness_": blockness(top)},
-    )
+    return _learned(found, leading_eigenvectors(found.Z, k), history, residual, tol)
+
+
+def _learned(
+    found: DoublyStochastic, top: Eigen, history: list[float], change: float, tol: float
+) -> Learned:
+    """Return the record of the steps that ended at this projection."""
+    fitted = {"residual_": change, "blockness_": blockness(top)}
+    converged, path = change <= tol and found.converged, np.array(history)
+    return Learned(found.Z, history[-1], len(history) - 1, converged, fitted, path)
 
 
 def with_k_ones(G: FloatArray, k: int) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Spectral rotation: the orthogonal turn of the eigenvectors nearest to labels."""
+"""Spectral rotation: the rotation of the eigenvectors that is nearest to labels."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from lordclust._core.typing import Affinity, Graph, Seed
 from lordclust._core.validation import check_choice
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
@@ -19,12 +19,12 @@ class SR(RestartClusterer):
 
         min ||F R - Y||_F^2   over orthogonal R and one-hot Y
 
-    by turns: R is the Procrustes rotation of F'Y, and each row of Y has its one at
-    the largest entry of F R. It is k-means on the rows of F with orthonormal centres
-    [1]_. The alternation is the published one, known from the abstract and two public
-    implementations; whether the paper scales the rows of F, and which Laplacian it
-    takes, could not be read. The defaults are those of one of them, with starts as
-    later studies drew them.
+    by alternation: R is the Procrustes rotation of F'Y, and each row of Y has its one
+    at the largest entry of F R. It is k-means on the rows of F with orthonormal
+    centres [1]_. The alternation is the published one, known from the abstract and two
+    public implementations; the paper could not be read for whether it scales the rows
+    of F, and which Laplacian it uses. The defaults are those of one implementation,
+    with random starts as in later studies.
 
     Parameters
     ----------
@@ -32,27 +32,26 @@ class SR(RestartClusterer):
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
-        S is symmetric and nonnegative, dense or sparse.
+        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     laplacian : {"sym", "rw", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2, D the degrees. "rw": D^-1/2 times
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
     row_normalize : bool, default=True
         Whether the rows of F are scaled to length 1.
     n_init : int, default=10
-        Random starts of Y; the smallest objective is kept.
+        Random starts of Y; the one with the smallest objective is kept.
     max_iter : int, default=100
-        Limit of turns.
+        Maximum number of iterations.
     tol : float, default=1e-8
-        Stop when the labels stay, or the objective falls by at most this part of
-        ||F||_F^2 + n.
+        Stop when the labels do not change, or the objective falls by at most this
+        part of ||F||_F^2 + n.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, numbered by falling size, then by their first sample.
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
     objective_ : float
         ||F R - Y||_F^2 over the samples with a row in F.
     embedding_ : ndarray of shape (n, k)
@@ -62,7 +61,7 @@ class SR(RestartClusterer):
     eigenvalues_ : ndarray of shape (k,)
         Largest first; for "sym" and "rw" of D^-1/2 S D^-1/2.
     n_iter_, converged_, history_
-        Turns of the kept start, and the objective after each.
+        Of the kept start; ``history_`` is its objective after each iteration.
     all_objectives_ : ndarray of shape (n_init,)
         Objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -71,12 +70,12 @@ class SR(RestartClusterer):
     Notes
     -----
     A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
-    n > 400; a turn is O(n k^2). Often all starts end at the same objective.
+    n > 400; an iteration costs O(n k^2). Often all starts reach the same objective.
 
     A cluster that is empty at the end takes the worst-fitting sample of the largest
     one. A sample without edges joins the largest cluster. If the graph has more than
-    k components, for "sym" and "rw" the k largest become the clusters and the others
-    join the largest. A warning says so.
+    k components, for "sym" and "rw" the k largest become the clusters, the others
+    join the largest, with a warning.
 
     References
     ----------
@@ -97,13 +96,13 @@ class SR(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         laplacian: str = "sym",
         row_normalize: bool = True,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-8,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -122,7 +121,7 @@ class SR(RestartClusterer):
                 f"row_normalize must be True or False, got {self.row_normalize!r}."
             )
 
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         warn_of_components(data, k, "SR")
         values, F = LAPLACIANS[self.laplacian](data, k)
         F = unit_rows(F) if self.row_normalize else F
@@ -130,13 +129,11 @@ class SR(RestartClusterer):
         rows = F if placed.all() else F[placed]
         for rng in rngs:
             start = rng.random(rows.shape).argmax(axis=1)
-            found = rotate(rows, start, max_iter=self.max_iter, tol=self.tol)
-            yield Run(
-                labels_of_all(found.labels, placed),
-                found.objective,
-                found.n_iter,
-                found.converged,
-                found.history,
-                columns={"rotation_": found.R},
-                fitted={"embedding_": F, "eigenvalues_": values},
+            labels, R, objective, n_iter, converged, history = rotate(
+                rows, start, max_iter=self.max_iter, tol=self.tol
             )
+            yield Run(
+                labels_of_all(labels, placed), objective, n_iter, converged, history,
+                columns={"rotation_": R},
+                fitted={"embedding_": F, "eigenvalues_": values},
+            )  # fmt: skip

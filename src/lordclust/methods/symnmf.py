@@ -1,10 +1,12 @@
 """SymNMF: symmetric nonnegative matrix factorisation by multiplicative updates."""
 
-from typing import Any
-
-from lordclust._core.typing import FloatArray, Graph
-from lordclust.methods._solvers.symnmf import EXPONENTS, Factor, multiplicative
-from lordclust.methods._symnmf import SymmetricFactorClusterer
+from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
+from lordclust.methods._solvers.factor import (
+    Factor,
+    SymmetricFactorClusterer,
+    check_exponent,
+    multiplicative,
+)
 
 
 class SymNMF(SymmetricFactorClusterer):
@@ -20,10 +22,10 @@ class SymNMF(SymmetricFactorClusterer):
         V <- V o (SV / VV'V)^exponent
 
     The exponent 0.25 is that of Long et al. [3]_ (their paper from memory; the same
-    update was read in public code of one of the authors of [4]_), under which the
-    loss never rises. The default "auto" is ours: it begins with 0.75, which takes
-    about a third of the iterations, and takes a step that raised the loss again with
-    a smaller exponent. The scale of the start is that of [4]_.
+    update was read in public code of one of the authors of [4]_); with it the loss
+    never rises. The default "auto" is ours: it begins with 0.75, which needs about a
+    third of the iterations, and repeats a step that raised the loss with a smaller
+    exponent. The scale of the start is that of [4]_.
 
     Parameters
     ----------
@@ -33,38 +35,38 @@ class SymNMF(SymmetricFactorClusterer):
 default="knn"
         How X becomes S: the self-tuning graph of nearest neighbours, the full
         self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its
-        own settings, or ``f(X) -> S``. S is nonnegative.
+        own settings, or ``f(X) -> S``. S must be nonnegative.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees, as the
         code of [1]_ does.
     exponent : {"auto", 0.25, 0.5, 0.75}, default="auto"
         Exponent of the update. A fixed one above 0.25 may raise the loss.
     n_init : int, default=10
-        Random starts; the smallest objective is kept.
+        Random starts; the one with the smallest objective is kept.
     max_iter : int, default=3000
-        Limit of iterations of each start.
+        Maximum number of iterations of each start.
     tol : float, default=1e-4
-        Change ||V_new - V||_F / ||V||_F in an iteration to stop at.
+        Tolerance on the change ||V_new - V||_F / ||V||_F in an iteration.
     random_state : int, RandomState or None, default=None
         For the starts.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The largest entry of each row of V, 0 to k-1. Clusters are numbered by falling
-        size, then by their first sample. Isolated vertices have a zero row and join
-        the largest cluster.
+        The largest entry of each row of V, 0 to k-1. Clusters are ordered by
+        decreasing size, then by their first sample. Isolated vertices have a zero row
+        and join the largest cluster.
     membership_ : ndarray of shape (n, k)
         Rows of V scaled to sum to 1; uniform for isolated vertices.
     V_ : ndarray of shape (n, k)
         The factor.
     objective_ : float
-        1/2 ||S - VV'||_F^2, of the normalised S if that was asked for.
+        1/2 ||S - VV'||_F^2, of the normalised S with ``normalize="ncut"``.
     residual_ : float
         ||V - max(V - (VV'V - SV) / ||V'V||_2, 0)||_F / ||V||_F: 0 where the conditions
         of optimality hold.
     n_iter_, converged_, history_
-        Where the kept start ended, and its objective at each iteration.
+        Of the kept start; ``history_`` is its objective at each iteration.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -74,11 +76,11 @@ default="knn"
     -----
     An iteration costs one product S V and O(n k^2); memory is O(nnz + n k).
 
-    The fall of the loss is no rule to stop by: on a sparse graph most of the loss can
-    not be fitted by any V, a share that grows with n, so that its relative fall is
-    tiny from the first iteration on.
+    The decrease of the loss is not a good stopping rule: on a sparse graph no V fits
+    most of the loss, a share that grows with n, so that its relative decrease is tiny
+    from the first iteration on.
 
-    The loss has many local minima, and clusters can come out empty: raise ``n_init``.
+    The loss has many local minima, and clusters may be empty: raise ``n_init``.
 
     References
     ----------
@@ -104,13 +106,13 @@ default="knn"
         self,
         n_clusters: int = 8,
         *,
-        affinity: Any = "knn",
+        affinity: Affinity = "knn",
         normalize: str | None = None,
-        exponent: Any = "auto",
+        exponent: float | str = "auto",
         n_init: int = 10,
         max_iter: int = 3000,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -126,18 +128,7 @@ default="knn"
         check_exponent(self.exponent)
 
     def _descend(self, S: Graph, V: FloatArray, square: float) -> Factor:
-        def stop(history: list[float], change: float) -> bool:
-            return change <= self.tol
-
         return multiplicative(
-            S, V, square, stop, max_iter=self.max_iter, exponent=self.exponent
-        )
-
-
-def check_exponent(exponent: Any) -> None:
-    """Refuse an exponent that the multiplicative update does not offer."""
-    if exponent not in ("auto", *EXPONENTS):
-        raise ValueError(
-            f'exponent must be "auto", 0.25, 0.5 or 0.75, got {exponent!r}. '
-            "0.25 never raises the loss."
-        )
+            S, V, square, lambda history, change: change <= self.tol,
+            max_iter=self.max_iter, exponent=self.exponent,
+        )  # fmt: skip

@@ -1,1 +1,1 @@
-"""From V, embeddings or costs to labels."""
+"""From V, embeddings or costs to labels and probabilities."""

@@ -1,32 +1,33 @@
 """Compiled parts of the assignment with given sizes; they call each other, so one file.
 
 For every ordered pair of clusters (j, t) a heap holds the rows of j, the one that
-moves to t most cheaply on top: a pairing heap, because a row that leaves j is taken
-out of the middle of all heaps of j. Where few rows are to move, looking through all of
-them each time is quicker than filling the heaps.
+moves to t most cheaply on top: a pairing heap, because a row that leaves j is removed
+from the middle of all heaps of j. Where few rows must move, scanning all of them each
+time is faster than filling the heaps.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lordclust._core.jit import njit
+from lordclust._core.typing import FloatArray, IntArray
 
 NONE = -1
 
 
 class Heaps(NamedTuple):
-    """All heaps: node (i, t) stands for the move of row i from its cluster to t."""
+    """All heaps: node (i, t) is the move of row i from its cluster to t."""
 
-    cost: Any  # (n, k)
-    child: Any  # (n, k): first child of a node
-    after: Any  # (n, k): next sibling
-    before: Any  # (n, k): sibling before, or the parent of a first child
-    root: Any  # (k, k): top of heap (j, t)
+    cost: FloatArray  # (n, k)
+    child: IntArray  # (n, k): first child of a node
+    after: IntArray  # (n, k): next sibling
+    before: IntArray  # (n, k): previous sibling, or the parent of a first child
+    root: IntArray  # (k, k): top of heap (j, t)
 
 
 @njit
-def link(heaps: Any, j: int, t: int, a: int, b: int) -> int:
+def link(heaps: Heaps, j: int, t: int, a: int, b: int) -> int:
     """Return the root of two trees of heap (j, t) made one."""
     if a == NONE:
         return b
@@ -45,7 +46,7 @@ def link(heaps: Any, j: int, t: int, a: int, b: int) -> int:
 
 
 @njit
-def merge_children(heaps: Any, j: int, t: int, i: int) -> int:
+def merge_children(heaps: Heaps, j: int, t: int, i: int) -> int:
     """Return one tree of all children of a node: in pairs, then from the right."""
     after, before = heaps.after, heaps.before
     node, pairs = heaps.child[i, t], NONE
@@ -71,14 +72,14 @@ def merge_children(heaps: Any, j: int, t: int, i: int) -> int:
 
 
 @njit
-def push(heaps: Any, j: int, t: int, i: int) -> None:
+def push(heaps: Heaps, j: int, t: int, i: int) -> None:
     """Put row i into heap (j, t)."""
     heaps.child[i, t] = heaps.after[i, t] = heaps.before[i, t] = NONE
     heaps.root[j, t] = link(heaps, j, t, heaps.root[j, t], i)
 
 
 @njit
-def remove(heaps: Any, j: int, t: int, i: int) -> None:
+def remove(heaps: Heaps, j: int, t: int, i: int) -> None:
     """Take row i out of heap (j, t)."""
     tree = merge_children(heaps, j, t, i)
     if heaps.root[j, t] == i:
@@ -95,7 +96,7 @@ def remove(heaps: Any, j: int, t: int, i: int) -> None:
 
 
 @njit
-def fill(heaps: Any, labels: Any) -> None:
+def fill(heaps: Heaps, labels: IntArray) -> None:
     """Put every row into the heaps of its cluster."""
     k = heaps.root.shape[0]
     for i in range(labels.shape[0]):
@@ -105,7 +106,7 @@ def fill(heaps: Any, labels: Any) -> None:
 
 
 @njit
-def move(heaps: Any, labels: Any, i: int, target: int) -> None:
+def move(heaps: Heaps, labels: IntArray, i: int, target: int) -> None:
     """Move row i to another cluster."""
     source = labels[i]
     for t in range(heaps.root.shape[0]):
@@ -118,20 +119,25 @@ def move(heaps: Any, labels: Any, i: int, target: int) -> None:
 
 
 @njit
-def weigh(heaps: Any, weight: Any, j: int) -> None:
-    """Set the edges from j: the least cost of moving a row of j to each cluster."""
-    for t in range(weight.shape[0]):
-        i = heaps.root[j, t]
-        weight[j, t] = np.inf if i == NONE else heaps.cost[i, t] - heaps.cost[i, j]
+def weigh(
+    heaps: Heaps, labels: IntArray, weight: FloatArray, cheapest: IntArray,
+    j: int, few: bool,
+) -> None:  # fmt: skip
+    """Set the edges from j: the least cost of moving a row of j to each cluster.
 
-
-@njit
-def look_through(cost: Any, labels: Any, weight: Any, cheapest: Any, j: int) -> None:
-    """Do as ``weigh`` does, without heaps; ``cheapest`` holds the rows to move."""
-    k = cost.shape[1]
+    ``cheapest`` gets the rows to move: tops of heaps, or, for few moves, by a scan.
+    """
+    cost = heaps.cost
+    n, k = cost.shape
     for t in range(k):
         weight[j, t] = np.inf
-    for i in range(cost.shape[0]):
+        i = NONE if few else heaps.root[j, t]
+        if i != NONE:
+            weight[j, t] = cost[i, t] - cost[i, j]
+            cheapest[j, t] = i
+    if not few:
+        return
+    for i in range(n):
         if labels[i] == j:
             for t in range(k):
                 step = cost[i, t] - cost[i, j]
@@ -141,11 +147,11 @@ def look_through(cost: Any, labels: Any, weight: Any, cheapest: Any, j: int) -> 
 
 
 @njit
-def price_of(cost: Any, price: Any, j: int, size: int) -> Any:
+def price_of(cost: FloatArray, price: FloatArray, j: int, size: int) -> float:
     """Return the price of j at which ``size`` rows choose it, others as they are."""
     n, k = cost.shape
     if size == 0 or size == n:
-        return price[j]
+        return float(price[j])
     gap = np.empty(n)  # above which price a row chooses j
     for i in range(n):
         other = np.inf
@@ -154,15 +160,15 @@ def price_of(cost: Any, price: Any, j: int, size: int) -> Any:
                 other = min(other, cost[i, t] - price[t])
         gap[i] = cost[i, j] - other
     gap = np.partition(gap, size)
-    return 0.5 * (gap[:size].max() + gap[size])
+    return float(0.5 * (gap[:size].max() + gap[size]))
 
 
 @njit
-def level(cost: Any, price: Any, sizes: Any, sweeps: int) -> None:
-    """Bring prices near to where all sizes are met, one cluster after the other.
+def level(cost: FloatArray, price: FloatArray, sizes: IntArray, sweeps: int) -> None:
+    """Bring prices near to those that meet all sizes, one cluster after the other.
 
-    Each price is the best one for the prices of the others: coordinate ascent on the
-    dual problem, which gets close but, as the dual is not smooth, may never arrive.
+    Each price is the best one given the others: coordinate ascent on the dual problem,
+    which gets close but, as the dual is not smooth, need not converge to a solution.
     """
     for _ in range(sweeps):
         for j in range(cost.shape[1]):
@@ -170,13 +176,14 @@ def level(cost: Any, price: Any, sizes: Any, sweeps: int) -> None:
 
 
 @njit
-def nearest_deficit(
-    weight: Any, price: Any, surplus: Any, source: int, dist: Any, parent: Any
-) -> int:
-    """Return the nearest cluster with too few rows, by Dijkstra's method.
+def send_one(
+    weight: FloatArray, price: FloatArray, surplus: IntArray, source: int,
+    dist: FloatArray, parent: IntArray,
+) -> int:  # fmt: skip
+    """Return where one more row of ``source`` goes; update prices and surplus.
 
-    Lengths are weight[j, t] + price[j] - price[t]: not negative but for rounding.
-    Distances of clusters further away are left at that of the one returned.
+    It is the nearest cluster with too few rows, by Dijkstra's method. Lengths are
+    weight[j, t] + price[j] - price[t]: nonnegative up to rounding.
     """
     k = weight.shape[0]
     done = np.zeros(k, np.bool_)
@@ -196,67 +203,39 @@ def nearest_deficit(
                 dist[t] = far
                 parent[t] = j
     for t in range(k):
-        dist[t] = min(dist[t], dist[j])
+        price[t] += min(dist[t], dist[j])
+    surplus[source] -= 1
+    surplus[j] += 1
     return j
 
 
 @njit
-def send_one(
-    weight: Any, price: Any, surplus: Any, source: int, dist: Any, parent: Any
-) -> Any:
-    """Return where one row more of ``source`` goes, prices and surplus up to date."""
-    target = nearest_deficit(weight, price, surplus, source, dist, parent)
-    for j in range(weight.shape[0]):
-        price[j] += dist[j]
-    surplus[source] -= 1
-    surplus[target] += 1
-    return target
-
-
-@njit
-def balance_few(cost: Any, labels: Any, price: Any, surplus: Any) -> None:
-    """Do as ``balance`` does, without heaps."""
-    k = cost.shape[1]
-    weight, cheapest = np.full((k, k), np.inf), np.zeros((k, k), np.int64)
-    for j in range(k):
-        look_through(cost, labels, weight, cheapest, j)
-    dist, parent = np.empty(k), np.empty(k, np.int64)
-    for source in range(k):
-        while surplus[source] > 0:
-            target = send_one(weight, price, surplus, source, dist, parent)
-            t = target
-            while t != source:
-                labels[cheapest[parent[t], t]] = t
-                t = parent[t]
-            t = target
-            while t != source:
-                look_through(cost, labels, weight, cheapest, t)
-                t = parent[t]
-            look_through(cost, labels, weight, cheapest, source)
-
-
-@njit
-def balance(heaps: Any, labels: Any, price: Any, surplus: Any) -> None:
+def balance(
+    heaps: Heaps, labels: IntArray, price: FloatArray, surplus: IntArray, few: bool
+) -> None:
     """Move rows until no cluster has a surplus, along shortest paths.
 
     ``labels`` must minimise cost[i, j] - price[j] in every row; at the end they do
-    so for the new prices.
+    so for the new prices. For few moves the heaps are not used.
     """
     k = heaps.root.shape[0]
-    weight = np.full((k, k), np.inf)
+    weight, cheapest = np.full((k, k), np.inf), np.zeros((k, k), np.int64)
     for j in range(k):
-        weigh(heaps, weight, j)
+        weigh(heaps, labels, weight, cheapest, j, few)
     dist, parent = np.empty(k), np.empty(k, np.int64)
     for source in range(k):
         while surplus[source] > 0:
             target = send_one(weight, price, surplus, source, dist, parent)
-            # From the end: a row that moved in must not be the next to move on.
             t = target
             while t != source:
-                move(heaps, labels, heaps.root[parent[t], t], t)
+                i = cheapest[parent[t], t]
+                if few:
+                    labels[i] = t
+                else:
+                    move(heaps, labels, i, t)
                 t = parent[t]
             t = target
             while t != source:
-                weigh(heaps, weight, t)
+                weigh(heaps, labels, weight, cheapest, t, few)
                 t = parent[t]
-            weigh(heaps, weight, source)
+            weigh(heaps, labels, weight, cheapest, source, few)

@@ -1,6 +1,6 @@
-"""V or an embedding -> labels and probabilities."""
+"""From V or an embedding to labels and probabilities."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from lordclust._core.fork import openmp
-from lordclust._core.typing import BoolArray, FloatArray, IntArray
+from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -26,16 +26,16 @@ def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
     return P
 
 
-def labels_from(P: Any) -> IntArray:
+def labels_from(P: Graph) -> IntArray:
     """Return the most probable cluster of each row."""
     return np.asarray(P.argmax(axis=1), dtype=np.int64).ravel()
 
 
-def top_entries(P: Any, count: int) -> Any:
+def top_entries(P: Graph, count: int) -> Graph:
     """Return the largest entries of each row as a CSR array, rows summing to 1.
 
     Zeros are not stored. The first of the largest is always kept, so that the most
-    probable cluster stays.
+    probable cluster does not change.
 
     Examples
     --------
@@ -44,7 +44,15 @@ def top_entries(P: Any, count: int) -> Any:
     array([[0.75, 0.  , 0.25, 0.  ]])
     """
     if sparse.issparse(P):
-        return _top_of_sparse(P, count)
+        row = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+        order = np.lexsort((P.indices, -P.data, row))
+        rank = np.arange(len(order)) - P.indptr[row]
+        kept = order[(rank < count) & (P.data[order] > 0)]
+        row, columns, values = row[kept], P.indices[kept], P.data[kept]
+        total = np.bincount(row, values, minlength=P.shape[0])
+        cut = sparse.csr_array((values / total[row], (row, columns)), shape=P.shape)
+        cut.sort_indices()
+        return cut
     n, k = P.shape
     count = min(count, k)
     values, columns = np.empty((n, count), P.dtype), np.empty((n, count), np.int32)
@@ -59,21 +67,6 @@ def top_entries(P: Any, count: int) -> Any:
     indptr = np.arange(0, n * count + 1, count)
     cut = sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n, k))
     cut.eliminate_zeros()
-    return cut
-
-
-def _top_of_sparse(P: Any, count: int) -> Any:
-    """Return the largest entries of each row of a CSR array, rows summing to 1."""
-    n = P.shape[0]
-    row = np.repeat(np.arange(n), np.diff(P.indptr))
-    order = np.lexsort((P.indices, -P.data, row))
-    rank = np.arange(len(order)) - P.indptr[row]
-    kept = order[(rank < count) & (P.data[order] > 0)]
-    row, columns, values = row[kept], P.indices[kept], P.data[kept]
-    total = np.bincount(row, values, minlength=n)
-    parts = values / total[row], (row, columns)
-    cut = sparse.csr_array(parts, shape=P.shape)
-    cut.sort_indices()
     return cut
 
 
@@ -97,14 +90,14 @@ def normalized_entropy(P: FloatArray) -> FloatArray:
 
 
 def in_units_of_log_k(nats: FloatArray, k: int) -> FloatArray:
-    """Return entropies over k clusters as parts of the largest one, log k."""
+    """Return entropies over k clusters relative to the largest one, log k."""
     return np.asarray(np.clip(nats / np.log(max(k, 2)), 0.0, 1.0))
 
 
 def reordered(
     A: FloatArray, order: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
-    """Give the columns of A another order, and its rows weights, in place.
+    """Reorder the columns of A and multiply its rows by weights, in place.
 
     Examples
     --------
@@ -129,9 +122,9 @@ def canonical_order(
 ) -> IntArray:
     """Return the clusters in an order that does not depend on the run.
 
-    Clusters of equal proportion are interchangeable: the largest comes first, then
-    the one whose first sample comes first. Clusters of different proportions, and
-    those that are not ``movable``, keep the places the user gave them.
+    Clusters of equal proportion are interchangeable: they are ordered by decreasing
+    size, then by their first sample. Clusters of different proportions, and those that
+    are not ``movable``, keep their positions.
     """
     k = len(proportions)
     sizes = np.bincount(labels, minlength=k)
@@ -147,7 +140,7 @@ def order_by_size(
     proportions: FloatArray,
     movable: IntArray | None = None,
 ) -> IntArray:
-    """Do as :func:`canonical_order`, from sizes and first samples."""
+    """Return the same as :func:`canonical_order`, from sizes and first samples."""
     order = np.arange(len(proportions))
     movable = order.copy() if movable is None else movable
     for share in np.unique(proportions[movable]):
@@ -167,10 +160,10 @@ class KMeansLabels(NamedTuple):
 def kmeans_labels(
     U: FloatArray, k: int, rng: np.random.Generator, *, n_init: int = 1
 ) -> KMeansLabels:
-    """Return the clusters of the rows of an embedding by scikit-learn's k-means.
+    """Cluster the rows of an embedding by scikit-learn's k-means.
 
-    A row of zeros has no place in an embedding (its vertex has no edges, say): it is
-    left out, and joins the largest cluster.
+    A row of zeros has no position (a vertex without edges, for example): it is left
+    out, and joins the largest cluster.
     """
     placed = placed_rows(U, k)
     X = np.ascontiguousarray(U if placed.all() else U[placed])
@@ -182,10 +175,9 @@ def kmeans_labels(
 def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """Return k rows of X to start k-means from, by greedy k-means++.
 
-    Each seed is drawn with a chance in proportion to its squared distance from the
-    seeds before; of 2 + log k such draws the one that helps most is taken. This is
-    scikit-learn's rule with less work around it: for many clusters, the draws take
-    longer than k-means itself.
+    Each seed is drawn with a probability proportional to its squared distance from the
+    seeds before; of 2 + log k such draws the best is taken. This is scikit-learn's rule
+    with less overhead: for many clusters, the draws take longer than k-means itself.
     """
     n, tries = len(X), 2 + int(np.log(k))
     lengths = np.einsum("ij,ij->i", X, X)
@@ -203,7 +195,7 @@ def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
 
 
 def placed_rows(U: FloatArray, k: int) -> BoolArray:
-    """Tell which rows are not all zero; all of them if those are fewer than k."""
+    """Return which rows are not all zero, or all rows if those are fewer than k."""
     placed = np.asarray(U.any(axis=1))
     return placed if placed.sum() >= k else np.ones(len(U), dtype=bool)
 
@@ -225,16 +217,8 @@ def labels_of_all(labels: IntArray, placed: BoolArray) -> IntArray:
 def fill_empty(labels: IntArray, fit: FloatArray, k: int) -> IntArray:
     """Return the labels with a sample in each cluster.
 
-    Each empty cluster takes the sample of the largest cluster that fits it worst.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-        From 0 to k-1.
-    fit : ndarray of shape (n,)
-        How well each sample fits its cluster; larger is better.
-    k : int
-        Number of clusters, at most n.
+    Each empty cluster takes the sample of the largest cluster with the smallest
+    ``fit`` to it.
 
     Examples
     --------
@@ -257,7 +241,7 @@ class Rotation(NamedTuple):
     objective: float
     n_iter: int
     converged: bool
-    history: FloatArray
+    history: FloatArray  # the objective after each iteration
 
 
 def rotate(
@@ -267,31 +251,16 @@ def rotate(
 
     Given Y the best R is the Procrustes rotation of F'Y; given R the best label of a
     sample is the largest entry of its row of F R. A cluster that is empty at the end
-    takes the worst-fitting sample of the largest one.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, k)
-        Embedding.
-    labels : ndarray of int, shape (n,)
-        Start of Y.
-    max_iter : int, default=100
-        Limit of turns.
-    tol : float, default=1e-8
-        Stop when the labels stay, or the objective falls by at most this part of
-        ||F||_F^2 + n.
-
-    Returns
-    -------
-    rotation : Rotation
-        ``history`` is the objective after each turn.
+    takes the worst-fitting sample of the largest one. The iterations stop when the
+    labels do not change, or the objective falls by at most tol (||F||_F^2 + n).
     """
     n, k = F.shape
     size = float(np.einsum("ij,ij->", F, F)) + n
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
-        R = procrustes(_sums(F, labels))
+        Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
+        R = procrustes(np.asarray((Y.T @ F).T))
         G = F @ R
         before, labels = labels, G.argmax(axis=1)
         history.append(size - 2 * _matched(G, labels).sum())
@@ -309,20 +278,8 @@ def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
     """Return the discretisation of Yu and Shi (2003): :func:`rotate`, from rows of F.
 
     The columns of the first R are the row ``first`` of F and then, one by one, the
-    row most nearly orthogonal to all columns before.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, k)
-        Embedding with rows of length 1; rows of zeros are never chosen.
-    first : int
-        A row.
-    max_iter : int, default=100
-        Limit of turns.
-
-    Returns
-    -------
-    rotation : Rotation
+    row most nearly orthogonal to all columns before. The rows of F have length 1; rows
+    of zeros are never chosen.
     """
     k = F.shape[1]
     R = np.empty((k, k))
@@ -338,17 +295,8 @@ def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
 def pivoted_qr_labels(U: FloatArray) -> IntArray:
     """Return the clusters of Damle, Minden and Ying (2019).
 
-    k rows of U that span it well are chosen by a QR factorisation with pivoting; the
-    rotation that takes them nearest to the axes labels all rows.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, k)
-        Embedding.
-
-    Returns
-    -------
-    labels : ndarray of int, shape (n,)
+    k rows of the embedding that span it well are chosen by a QR factorisation with
+    pivoting; the rotation that takes them nearest to the axes labels all rows.
     """
     pivots = qr(U.T, mode="r", pivoting=True)[1][: U.shape[1]]
     labels = np.abs(U @ procrustes(U[pivots].T)).argmax(axis=1)
@@ -378,13 +326,6 @@ def procrustes(M: FloatArray) -> FloatArray:
     return np.asarray(A @ Bt)
 
 
-def _sums(F: FloatArray, labels: IntArray) -> FloatArray:
-    """Return F'Y: a column for each label, the sum of its rows of F."""
-    n, k = F.shape
-    Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
-    return np.asarray((Y.T @ F).T)
-
-
 def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
     """Return the entry of each row at its label."""
     return np.asarray(np.take_along_axis(G, labels[:, None], axis=1)[:, 0])
@@ -401,9 +342,9 @@ def _squared_distances(
 def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
     """Return the k-means partition that the seeds lead to.
 
-    Seeds repeat where X has fewer than k different rows: the others then are all of
-    them. scikit-learn would warn, and to silence it would touch the filters of all
-    threads; who wants k clusters warns.
+    Seeds repeat where X has fewer than k different rows: the distinct ones are all
+    rows. scikit-learn would warn about it, and silencing a warning changes the filters
+    of all threads; the caller warns of empty clusters instead.
     """
     from sklearn.cluster import KMeans
 
@@ -415,17 +356,17 @@ def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
 
 
 def named_like(labels: IntArray, reference: IntArray, k: int) -> IntArray:
-    """Return labels renamed so as to agree with the reference most often.
+    """Return labels renumbered to agree with the reference as often as possible.
 
-    Where the reference is negative it says nothing.
+    Negative entries of the reference are ignored.
 
     Examples
     --------
     >>> named_like(np.array([1, 1, 0, 2]), np.array([0, 0, -1, 2]), 3)
     array([0, 0, 1, 2])
     """
-    told = reference >= 0
+    known = reference >= 0
     table = np.zeros((k, k), dtype=np.int64)
-    np.add.at(table, (labels[told], reference[told]), 1)
+    np.add.at(table, (labels[known], reference[known]), 1)
     _, names = linear_sum_assignment(-table)
     return np.asarray(names[labels])

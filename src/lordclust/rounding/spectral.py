@@ -1,8 +1,9 @@
-"""Leading eigenvectors of a graph, and the embeddings made of them."""
+"""Leading eigenvectors of a graph, and the embeddings derived from them."""
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
-#: Up to this many samples a dense eigendecomposition is quick, and misses nothing.
+#: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
 DENSE_EIGEN = 400
 #: Rows of eigenvectors shorter than this part of the longest are rounding.
 ROUNDING = 1e-14
@@ -49,31 +50,17 @@ def normalized_affinity(S: Graph) -> Graph:
 
 
 def leading_eigenvectors(
-    A: Any, k: int, *, known: FloatArray | None = None, dense_up_to: int = DENSE_EIGEN
+    A: Graph, k: int, *, known: FloatArray | None = None, dense_up_to: int = DENSE_EIGEN
 ) -> Eigen:
     """Return the k largest eigenvalues of a symmetric A, with eigenvectors.
 
-    Parameters
-    ----------
-    A : ndarray, sparse array or LinearOperator, shape (n, n)
-        Symmetric.
-    k : int
-        How many, from 1 to n.
-    known : ndarray of shape (n, c), optional
-        Orthonormal eigenvectors to leave out, of eigenvalues around 1.
-    dense_up_to : int, default=400
-        Size up to which A is decomposed densely.
+    A is an array, a sparse array or a LinearOperator. ``known`` holds orthonormal
+    eigenvectors to leave out, of eigenvalues around 1.
 
-    Returns
-    -------
-    eigen : Eigen
-
-    Notes
-    -----
-    Small matrices are decomposed densely, larger ones by Lanczos' method from a
-    fixed vector, towards the large end: no factorisation is needed. That method may
-    miss copies of a multiple eigenvalue, so what it leaves is searched once more from
-    another vector, with looser tolerance: a missed copy shows as an eigenvalue above
+    Up to ``dense_up_to`` samples, A is decomposed densely. Otherwise Lanczos' method is
+    used from a fixed vector, towards the large end: no factorisation is needed. It may
+    miss copies of a multiple eigenvalue, so the remainder is searched again from
+    another vector, with a looser tolerance: a missed copy shows as an eigenvalue above
     the k-th.
     """
     n = A.shape[0]
@@ -81,45 +68,46 @@ def leading_eigenvectors(
         A = A.astype(np.float64, copy=False)
     if n <= dense_up_to or 4 * k > n:
         return _dense(A, k, known)
-    if _is_zero(A):
+    if not isinstance(A, LinearOperator) and not (abs(A).max() > 0):
+        # Lanczos' method cannot start.
         return Eigen(np.zeros(k), np.eye(n, k))
     if known is not None and known.shape[1]:
         A = _deflated(A, known, np.full(known.shape[1], 2.0))
     found = _lanczos(A, k, 0)
-    for seed in range(3, k + 2):  # a copy of the last one is as good as it
-        rest = _without(A, found)
+    for seed in range(3, k + 2):  # any copy of the last one will do
+        # Move the eigenvalues found below all others.
+        floor = found.values[-1] - 2 * _size(A, found)
+        rest = _deflated(A, found.vectors, found.values - floor)
         if not _is_missed(rest, found):
             break
         found = _largest([found, _lanczos(rest, k, seed)], k)
     return found
 
 
-def eigen_residual(A: Any, eigen: Eigen) -> float:
-    """Return ||A U - U diag(values)||_F: how well the eigenvectors fit."""
-    U, values = eigen.vectors, eigen.values
-    return float(np.linalg.norm(A @ U - U * values))
-
-
 def normalized_eigenvectors(S: Graph, k: int) -> Eigen:
     """Return the k largest eigenvalues of D^-1/2 S D^-1/2, with eigenvectors.
 
     Every connected component has the eigenvalue 1, with D^1/2 times its indicator:
-    these are written down, largest component first, and not searched for. If there
-    are k components with edges or more, the k largest are all that is returned, and
-    the rows of the others are zero. Vertices without edges have the eigenvalue 0.
+    these are set directly, largest component first. If there are k components with
+    edges or more, only the k largest are returned, and the rows of the others are
+    zero. Vertices without edges have the eigenvalue 0.
     """
     U = component_vectors(S, k)
     c = U.shape[1]
     if c == k:
         return Eigen(np.ones(k), U)
-    linked = np.flatnonzero(degrees(S) > 0)
-    parts = [Eigen(np.ones(c), U), _isolated(S.shape[0], linked, k - c)]
+    n, linked = S.shape[0], np.flatnonzero(degrees(S) > 0)
+    alone = np.setdiff1d(np.arange(n), linked)[: k - c]  # of eigenvalue 0
+    isolated = np.zeros((n, len(alone)))
+    isolated[alone, np.arange(len(alone))] = 1.0
+    parts = [Eigen(np.ones(c), U), Eigen(np.zeros(len(alone)), isolated)]
     if len(linked) > c:
         P = normalized_affinity(S)
-        whole = len(linked) == S.shape[0]
-        P = P if whole else P[linked][:, linked]
+        P = P if len(linked) == n else P[linked][:, linked]
         rest = leading_eigenvectors(P, min(k, len(linked)) - c, known=U[linked])
-        parts.append(rest if whole else _spread(rest, linked, S.shape[0]))
+        vectors = np.zeros((n, len(rest.values)))
+        vectors[linked] = rest.vectors
+        parts.append(Eigen(rest.values, vectors))
     return _largest(parts, k)
 
 
@@ -142,7 +130,7 @@ def plain_eigenvectors(S: Graph, k: int) -> Eigen:
     return Eigen(values * size, U)
 
 
-#: What ``laplacian="name"`` stands for: a function from S and k to eigenvectors.
+#: The choices of ``laplacian``: functions from S and k to eigenvectors.
 LAPLACIANS: dict[str, Callable[[Graph, int], Eigen]] = {
     "sym": normalized_eigenvectors,
     "rw": random_walk_eigenvectors,
@@ -151,7 +139,7 @@ LAPLACIANS: dict[str, Callable[[Graph, int], Eigen]] = {
 
 
 def components(S: Graph) -> IntArray:
-    """Return the connected component of each vertex; a stored zero is no edge.
+    """Return the connected component of each vertex; a stored zero is not an edge.
 
     Examples
     --------
@@ -186,7 +174,7 @@ def component_vectors(S: Graph, limit: int) -> FloatArray:
 
 
 def warn_of_components(S: Graph, k: int, who: str) -> None:
-    """Warn the caller of ``fit`` if the graph falls into more than k components."""
+    """Warn the caller of ``fit`` if the graph has more than k components."""
     count = int(components(S).max()) + 1
     if count > k > 1:
         warnings.warn(
@@ -214,26 +202,14 @@ def unit_rows(U: FloatArray) -> FloatArray:
 
 
 def njw_embedding(S: Graph, k: int) -> FloatArray:
-    """Return the embedding of Ng, Jordan and Weiss: leading eigenvectors, unit rows.
-
-    Parameters
-    ----------
-    S : ndarray or sparse array, shape (n, n)
-        Nonnegative similarities.
-    k : int
-        Columns.
-
-    Returns
-    -------
-    T : ndarray of shape (n, k)
-    """
+    """Return the embedding of Ng, Jordan and Weiss: leading eigenvectors, unit rows."""
     return unit_rows(normalized_eigenvectors(S, k).vectors)
 
 
 def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     """Return the normalised cut: the sum over clusters of cut / volume.
 
-    A cluster without edges (or empty) counts 1, as much as any cluster can.
+    A cluster without edges (or empty) counts 1, the largest possible value.
 
     Examples
     --------
@@ -256,12 +232,7 @@ def _inverse_roots(d: FloatArray) -> FloatArray:
     return np.where(positive, 1 / np.sqrt(np.where(positive, d, 1.0)), 0.0)
 
 
-def _is_zero(A: Any) -> bool:
-    """Tell whether A is all zero, where that can be seen: Lanczos cannot start then."""
-    return not isinstance(A, LinearOperator) and not (abs(A).max() > 0)
-
-
-def _dense(A: Any, k: int, known: FloatArray | None) -> Eigen:
+def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
     """Return the k largest by LAPACK."""
     n = A.shape[0]
     if isinstance(A, LinearOperator):
@@ -274,20 +245,20 @@ def _dense(A: Any, k: int, known: FloatArray | None) -> Eigen:
     return _largest([Eigen(values, U)], k)
 
 
-def _lanczos(A: Any, k: int, seed: int) -> Eigen:
-    """Return the k largest by ARPACK, with a larger space if it goes slowly."""
+def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
+    """Return the k largest by ARPACK, with a larger space if it converges slowly."""
     n = A.shape[0]
     ncv = min(n, max(2 * k + 20, 40))
-    settings: dict[str, Any] = {"which": "LA", "v0": _start(n, seed), "tol": 1e-8}
+    solve = partial(eigsh, A, k, which="LA", v0=_start(n, seed), tol=1e-8)
     try:
-        values, U = eigsh(A, k, ncv=ncv, maxiter=100, **settings)
-    except ArpackNoConvergence:  # neighbouring eigenvalues, as of a long thin graph
-        values, U = eigsh(A, k, ncv=min(n, 4 * ncv), **settings)
+        values, U = solve(ncv=ncv, maxiter=100)
+    except ArpackNoConvergence:  # close eigenvalues, as of a long thin graph
+        values, U = solve(ncv=min(n, 4 * ncv))
     return _largest([Eigen(values, U)], k)
 
 
 def _is_missed(rest: LinearOperator, found: Eigen) -> bool:
-    """Tell whether what is left has an eigenvalue clearly above the last one found."""
+    """Return whether the rest has an eigenvalue clearly above the last one found."""
     n, level = rest.shape[0], found.values[-1]
     spread = (found.values[0] - level) / max(abs(found.values[0]), abs(level), TINY)
     tol = min(max(0.05 * spread, 1e-6), 1e-3)  # finer where the eigenvalues are close
@@ -299,24 +270,18 @@ def _is_missed(rest: LinearOperator, found: Eigen) -> bool:
 
 
 def _start(n: int, seed: int) -> FloatArray:
-    """Return a fixed vector: what one has none of, another has."""
+    """Return a fixed random vector; what one lacks, another seed has."""
     return np.random.default_rng(seed).standard_normal(n)
 
 
-def _without(A: Any, found: Eigen) -> LinearOperator:
-    """Return A with the found eigenvalues moved below all that were asked for."""
-    floor = found.values[-1] - 2 * _size(A, found)
-    return _deflated(A, found.vectors, found.values - floor)
-
-
-def _size(A: Any, found: Eigen) -> float:
-    """Return about the size of the eigenvalues of A, of which some are found."""
+def _size(A: Graph, found: Eigen) -> float:
+    """Return the approximate size of the eigenvalues of A, given some of them."""
     v = _start(A.shape[0], 2)
     typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
     return float(max(typical, np.abs(found.values).max(), TINY))
 
 
-def _deflated(A: Any, U: FloatArray, drop: FloatArray) -> LinearOperator:
+def _deflated(A: Graph, U: FloatArray, drop: FloatArray) -> LinearOperator:
     """Return A - U diag(drop) U': the eigenvalues of U are lower by drop."""
 
     def product(x: FloatArray) -> FloatArray:
@@ -331,18 +296,3 @@ def _largest(parts: list[Eigen], k: int) -> Eigen:
     U = np.hstack([part.vectors for part in parts])
     order = np.argsort(-values, kind="stable")[:k]
     return Eigen(values[order], np.ascontiguousarray(U[:, order]))
-
-
-def _isolated(n: int, linked: IntArray, limit: int) -> Eigen:
-    """Return unit vectors of vertices without edges, which have the eigenvalue 0."""
-    alone = np.setdiff1d(np.arange(n), linked)[:limit]
-    U = np.zeros((n, len(alone)))
-    U[alone, np.arange(len(alone))] = 1.0
-    return Eigen(np.zeros(len(alone)), U)
-
-
-def _spread(eigen: Eigen, rows: IntArray, n: int) -> Eigen:
-    """Return eigenvectors of a part of the vertices with zero rows for the others."""
-    U = np.zeros((n, len(eigen.values)))
-    U[rows] = eigen.vectors
-    return Eigen(eigen.values, U)

@@ -1,43 +1,29 @@
 """Partitions with given cluster sizes: exact transport between rows and clusters."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, IntArray
 from lordclust._core.validation import check_count, check_proportions, to_array
 
-#: Remainders of n * share closer than this are equal but for rounding.
+#: Remainders of n * share closer than this are equal up to rounding.
 TIE = 1e-9
-
-
-#: How often prices are levelled before rows are moved one by one.
+#: Sweeps that improve the prices before rows are moved one by one.
 SWEEPS = 2
-#: Up to so many moves a cluster, heaps are not worth their filling.
+#: Up to this many moves per cluster, filling heaps does not pay off.
 FEW = 20
 
 
 class Assignment(NamedTuple):
-    """A partition of least cost with given sizes, and the prices that prove it."""
+    """A partition of least cost with given sizes, and the prices that certify it."""
 
     labels: IntArray
     prices: FloatArray
 
 
-def assign_sizes(cost: Any, sizes: Any) -> IntArray:
-    """Return the partition of least cost with ``sizes[j]`` rows in cluster j.
-
-    Parameters
-    ----------
-    cost : array-like of shape (n, k)
-        Finite numbers: cost[i, j] of row i in cluster j.
-    sizes : array-like of int, shape (k,)
-        Nonnegative, summing to n.
-
-    Returns
-    -------
-    labels : ndarray of int, shape (n,)
-        Minimise sum_i cost[i, labels[i]].
+def assign_sizes(cost: ArrayLike, sizes: ArrayLike) -> IntArray:
+    """Return the labels of least sum_i cost[i, labels[i]], ``sizes[j]`` of each j.
 
     Examples
     --------
@@ -47,65 +33,61 @@ def assign_sizes(cost: Any, sizes: Any) -> IntArray:
     return priced_assignment(cost, sizes).labels
 
 
-def priced_assignment(cost: Any, sizes: Any, prices: Any = None) -> Assignment:
+def priced_assignment(
+    cost: ArrayLike, sizes: ArrayLike, prices: ArrayLike | None = None
+) -> Assignment:
     """Return the partition of least cost with given sizes, and its prices.
 
-    Parameters
-    ----------
-    cost : array-like of shape (n, k)
-        Finite numbers.
-    sizes : array-like of int, shape (k,)
-        Nonnegative, summing to n.
-    prices : array-like of shape (k,), optional
-        Prices of a similar problem, to begin with.
+    The label of every row minimises cost[i, j] - prices[j], the optimality certificate
+    of linear programming: no partition with these sizes costs less. ``prices`` of a
+    similar problem may be given to begin with.
 
-    Returns
-    -------
-    assignment : Assignment
-        Every row's label minimises cost[i, j] - prices[j]. No partition with these
-        sizes can cost less: this is the certificate of linear programming.
-
-    Notes
-    -----
-    Prices are first brought near to those sought, one after the other. Rows begin
-    where cost - prices is least, which is optimal for the sizes they have there. Then
-    one row more at a time goes from a cluster with a surplus to one with a deficit,
-    along a shortest path among the k clusters, which keeps the partition optimal for
-    its sizes. Each such path costs O(k^2 + k log n) if it is short, and there are at
-    most n; memory is O(nk).
+    Prices are first improved one after the other. Each row begins where cost - prices
+    is least, which is optimal for the sizes that result. Then one row at a time is
+    moved from a cluster with a surplus to one with a deficit, along a shortest path
+    among the k clusters, which keeps the partition optimal for its sizes. A path costs
+    O(k^2 + k log n) if it is short, and there are at most n; memory is O(nk).
     """
-    cost = _check_cost(cost)
-    n, k = cost.shape
-    sizes = check_sizes(sizes, k, n)
+    C = np.ascontiguousarray(cost, dtype=np.float64)
+    if C.ndim != 2 or C.size == 0:
+        raise ValueError(
+            f"cost must have a row for each sample and a column for each cluster, got "
+            f"shape {C.shape}."
+        )
+    if not np.isfinite(C).all():
+        raise ValueError(
+            "cost must be finite, but it contains NaN or infinity. Use a large number "
+            "for what is not allowed."
+        )
+    n, k = C.shape
+    wanted = check_sizes(sizes, k, n)
     # A power of two rounds nothing, and differences of costs cannot overflow.
-    exponent = int(np.frexp(np.abs(cost).max())[1])
-    cost = np.ldexp(cost, -exponent)
+    exponent = int(np.frexp(np.abs(C).max())[1])
+    C = np.ldexp(C, -exponent)
     price = np.zeros(k) if prices is None else np.ldexp(prices, -exponent)
-    labels, surplus = _cheapest(cost, price, sizes)
+    labels, surplus = _cheapest(C, price, wanted)
     if surplus.any():
-        _level(cost, price, sizes)
-        labels, surplus = _cheapest(cost, price, sizes)
-    if surplus.any():
-        _balance(cost, labels, price, surplus)
+        from lordclust.rounding import _transport_kernels as kernels
+
+        kernels.level(C, price, wanted, SWEEPS)
+        labels, surplus = _cheapest(C, price, wanted)
+        few = surplus[surplus > 0].sum() < FEW * k
+        shape = (3, 0, k) if few else (3, n, k)
+        child, after, before = np.full(shape, kernels.NONE, dtype=np.int32)
+        root = np.full((k, k), kernels.NONE, dtype=np.int32)
+        heaps = kernels.Heaps(C, child, after, before, root)
+        if not few:
+            kernels.fill(heaps, labels)
+        kernels.balance(heaps, labels, price, surplus, bool(few))
     return Assignment(labels, np.ldexp(price, exponent))
 
 
-def sizes_from(proportions: Any, n: int) -> IntArray:
-    """Return whole sizes that sum to n and are nearest to n * proportions.
+def sizes_from(proportions: ArrayLike, n: int) -> IntArray:
+    """Return integer sizes that sum to n and are nearest to n * proportions.
 
-    Every share is rounded down, and the samples left over go to the largest
-    remainders, the first ones if they are equal.
-
-    Parameters
-    ----------
-    proportions : array-like of shape (k,)
-        Positive shares, summing to 1.
-    n : int
-        Number of samples.
-
-    Returns
-    -------
-    sizes : ndarray of int, shape (k,)
+    Every share is rounded down, and the remaining samples go to the largest
+    remainders, the first ones in case of ties. The proportions are positive and sum
+    to 1.
 
     Examples
     --------
@@ -117,7 +99,7 @@ def sizes_from(proportions: Any, n: int) -> IntArray:
 
 
 def whole_sizes(shares: FloatArray, n: int) -> IntArray:
-    """Return sizes as :func:`sizes_from` does, of shares that may be 0.
+    """Return the same as :func:`sizes_from`, for shares that may be 0.
 
     Examples
     --------
@@ -132,8 +114,8 @@ def whole_sizes(shares: FloatArray, n: int) -> IntArray:
     return np.asarray(sizes)
 
 
-def check_sizes(sizes: Any, k: int, n: int, *, name: str = "sizes") -> IntArray:
-    """Return k whole sizes that sum to n.
+def check_sizes(sizes: ArrayLike, k: int, n: int, *, name: str = "sizes") -> IntArray:
+    """Return k integer sizes that sum to n.
 
     Examples
     --------
@@ -164,53 +146,9 @@ def check_sizes(sizes: Any, k: int, n: int, *, name: str = "sizes") -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def _check_cost(cost: Any) -> FloatArray:
-    """Return the costs as finite float64 in rows."""
-    C = np.ascontiguousarray(cost, dtype=np.float64)
-    if C.ndim != 2 or C.size == 0:
-        raise ValueError(
-            f"cost must have a row for each sample and a column for each cluster, got "
-            f"shape {C.shape}."
-        )
-    if not np.isfinite(C).all():
-        raise ValueError(
-            "cost must be finite, but it contains NaN or infinity. Use a large number "
-            "for what is not allowed."
-        )
-    return C
-
-
 def _cheapest(
     cost: FloatArray, price: FloatArray, sizes: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return the labels of least cost - price, and the surplus of each cluster."""
     labels = (cost - price).argmin(axis=1)
     return labels, np.bincount(labels, minlength=len(sizes)) - sizes
-
-
-def _level(cost: FloatArray, price: FloatArray, sizes: IntArray) -> None:
-    """Bring prices, in place, near to those that meet the sizes."""
-    from lordclust.rounding import _transport_kernels as kernels
-
-    kernels.level(cost, price, sizes, SWEEPS)
-
-
-def _balance(
-    cost: FloatArray, labels: IntArray, price: FloatArray, surplus: IntArray
-) -> None:
-    """Move rows, in place, until no cluster has a surplus."""
-    from lordclust.rounding import _transport_kernels as kernels
-
-    n, k = cost.shape
-    if surplus[surplus > 0].sum() < FEW * k:
-        kernels.balance_few(cost, labels, price, surplus)
-        return
-    heaps = kernels.Heaps(
-        cost,
-        child=np.full((n, k), kernels.NONE, dtype=np.int32),
-        after=np.full((n, k), kernels.NONE, dtype=np.int32),
-        before=np.full((n, k), kernels.NONE, dtype=np.int32),
-        root=np.full((k, k), kernels.NONE, dtype=np.int32),
-    )
-    kernels.fill(heaps, labels)
-    kernels.balance(heaps, labels, price, surplus)

@@ -4,22 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
-from lordclust.methods._solvers.coordinate import cd_ratio, cd_scaled
-from strategies import generators, graphs, labels, matrices, random_graph
+from lordclust.methods._solvers.coordinate import cd_scaled
+from strategies import labels, matrices
 
 
 def scaled_value(Q, y, power, balance):
     sizes = np.bincount(y, minlength=Q.shape[1])
     sums = np.bincount(y, Q[np.arange(len(y)), y], minlength=Q.shape[1])
     return (sums / np.maximum(sizes, 1) ** power).sum() - balance * (sizes**2.0).sum()
-
-
-def ratio_value(K, y, k):
-    Y = np.eye(k)[y]
-    inside = np.einsum("ij,ik,kj->j", Y, K, Y)
-    return (inside / np.maximum(Y.sum(axis=0), 1)).sum()
 
 
 def best_move(value, y, k):
@@ -67,33 +60,6 @@ def test_scaled(data, n, power):
     check_ascent(value, start, k, ascend, n**2 * size + 1e-300)
 
 
-@given(st.data(), graphs(min_n=2, max_n=15), st.sampled_from(["graph", "indefinite"]))
-def test_ratio(data, S, kind):
-    n = S.shape[0]
-    if kind == "indefinite":
-        S = S - 0.7 * sparse.eye_array(n, format="csr") - 0.3 * (S @ S)
-        S = S if sparse.issparse(S) else np.asarray(S)
-    k = data.draw(st.integers(1, min(n, 4)))
-    start = data.draw(labels(n, k))
-    dense = S.toarray() if sparse.issparse(S) else S
-
-    def ascend(y, sweeps):
-        return cd_ratio(S, y, k, max_sweeps=sweeps)
-
-    check_ascent(lambda y: ratio_value(dense, y, k), start, k, ascend, n)
-
-
-@given(st.data(), graphs(min_n=2, max_n=30, sparse=True))
-def test_sparse_is_dense(data, S):
-    n = S.shape[0]
-    K = sparse.csr_array(S + sparse.diags_array(data.draw(generators()).random(n)))
-    k = data.draw(st.integers(1, min(n, 5)))
-    y = data.draw(labels(n, k))
-    a, b = cd_ratio(K, y, k), cd_ratio(K.toarray(), y, k)
-    np.testing.assert_array_equal(a.labels, b.labels)
-    np.testing.assert_allclose(a.gain, b.gain, atol=1e-12 * n)
-
-
 def test_four_points():
     # Sums (3, 3) over sizes (2, 2) are worth 6 / sqrt 2 = 4.24. Sample 0 stays; sample
     # 1 moves: sums (5, 3), sizes (3, 1), worth 5 / sqrt 3 + 3 = 5.89; sample 2 moves:
@@ -112,27 +78,6 @@ def test_a_large_price_makes_sizes_equal():
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_every_partition():
-    """From some start, the ascent finds the best of all partitions in two."""
-    rng = np.random.default_rng(1)
-    n = 8
-    K = random_graph(rng, n, 0.8) + np.eye(n)
-    codes = [np.array(list(np.binary_repr(c, n)), dtype=int) for c in range(1, 2**7)]
-    best = max(ratio_value(K, y, 2) for y in codes)
-    found = max(ratio_value(K, cd_ratio(K, y, 2).labels, 2) for y in codes[::5])
-    np.testing.assert_allclose(found, best)
-
-
-@pytest.mark.parametrize("c", [-3.0, 5.0])
-def test_a_shift_of_the_diagonal_changes_nothing(c):
-    rng = np.random.default_rng(2)
-    K = random_graph(rng, 20)
-    y = rng.integers(0, 3, 20)
-    a, b = cd_ratio(K, y, 3), cd_ratio(K + c * np.eye(20), y, 3)
-    np.testing.assert_array_equal(a.labels, b.labels)
-    np.testing.assert_allclose(a.gain, b.gain)
-
-
 def test_start_is_left_alone():
     rng = np.random.default_rng(3)
     Q, y = rng.standard_normal((30, 3)), rng.integers(0, 3, 30)
@@ -143,6 +88,7 @@ def test_start_is_left_alone():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_clusters_do_not_vanish(dtype):
-    K = np.ones((6, 6), dtype=dtype)  # one cluster would be as good as any
+    Q = np.zeros((6, 3), dtype=dtype)
+    Q[:, 0] = 1  # all samples are worth most in cluster 0
     y = np.array([0, 1, 2, 0, 1, 2])
-    assert len(np.unique(cd_ratio(K, y, 3).labels)) == 3
+    assert len(np.unique(cd_scaled(Q, y, power=0).labels)) == 3

@@ -172,13 +172,13 @@ def test_the_bound_is_that_of_its_own_multiplier():
     # Recomputed from the formula, with an eigenvalue found by another way.
     S, _ = block_graph(np.random.default_rng(3), (15, 15), sparse=False)
     n, k = 30, 2
-    problem = module._Scaled(S, k)
-    state = module._Splitting(problem.C, k)
+    C, _, _ = module._scaled(S, k)
+    state = module._Splitting(C, k)
     project = SpectralProjection(n, k)
     for _ in range(15):
         state.step(project(state.G, 1e-12))
     U = np.minimum(state.V, 0)
-    M = problem.C - state.rho * U
+    M = C - state.rho * U
     J = np.eye(n) - 1 / n
     top = np.linalg.svd(J @ M @ J + 50 * J)[1][0] - 50
     bound = module._upper_bound(state.dual_matrix(), k)

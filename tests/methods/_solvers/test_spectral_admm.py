@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lordclust.methods._solvers.birkhoff import project_ds
+from lordclust.methods._solvers.birkhoff import nearest_ds
 from lordclust.methods._solvers.spectral_admm import apply_rule, fit_spectrum
 
 
@@ -28,14 +28,14 @@ def dykstra(S, low, high, sweeps=400):
         Y = clipped(X + P, low, high)
         P = X + P - Y
         W = (Y + Q + (Y + Q).T) / 2
-        X = project_ds(W).Z
+        X = nearest_ds(W).Z
         Q = W - X
     return X
 
 
 def fit(S, rule, **params):
     params = {"rho": 2.0, "tol": 1e-8, "max_iter": 5000} | params
-    return fit_spectrum(S, project_ds(S).Z, rule, **params)
+    return fit_spectrum(S, nearest_ds(S).Z, rule, **params)
 
 
 @pytest.mark.parametrize("relax", [1.0, 1.6])

@@ -1,1 +1,1 @@
-"""Solvers that only baselines use."""
+"""Solvers and base classes that only the baselines use."""

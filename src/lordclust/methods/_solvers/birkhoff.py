@@ -7,116 +7,57 @@ one, t, for the trace. They minimise a convex function, the dual, whose gradient
 Z1 - 1 (and half of tr Z - trace).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray
-from lordclust._core.validation import check_choice, check_similarity
 
 #: Bytes of S that are worked on at a time, so that they stay in the cache.
 BLOCK_BYTES = 1 << 20
-#: Newton's method starts where |S| is at most 1, and goes on in steps of this factor.
+#: Newton's method starts where |S| is at most 1, and S grows by this factor.
 GROWTH = 10.0
-#: Newton steps after which a given start was too far off to be of use.
+#: Newton steps after which a given start was too far away to be useful.
 FAR_START = 50
-#: Repetitions that make up for the digits lost against a large S.
+#: Repetitions that recover the digits lost against a large S.
 POLISHES = 5
 EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True)
-class DoublyStochastic:
-    """A projection with its certificate.
+class DoublyStochastic(NamedTuple):
+    """A projection with its certificate."""
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, n)
-        Exactly symmetric and nonnegative.
-    u : ndarray of shape (n,), or (n + 1,) with a trace
-        Multipliers of the rows, then of the trace: the start for a near-by S.
-        Zeros from von Neumann's method, which has none.
-    error : float
-        Largest error of a row sum of ``Z``, or the relative error of its trace.
-    n_iter : int
-        Newton steps, or sweeps.
-    converged : bool
-        Whether the error reached the tolerance.
-    """
-
-    Z: FloatArray = field(repr=False)
-    u: FloatArray = field(repr=False)
+    #: Exactly symmetric and nonnegative.
+    Z: FloatArray
+    #: Multipliers of the rows, then of the trace: a start for a similar S. Zeros for
+    #: von Neumann's method, which has none.
+    u: FloatArray
+    #: Largest error of a row sum of Z, or the relative error of its trace.
     error: float
+    #: Newton steps, or sweeps.
     n_iter: int
     converged: bool
 
 
-def project_ds(
-    S: Any,
-    *,
-    trace: float | None = None,
-    solver: str = "newton",
-    u0: Any = None,
-    tol: float = 1e-10,
-    max_iter: int = 2000,
-) -> DoublyStochastic:
-    """Project S onto the symmetric doubly stochastic matrices.
+def nearest_ds(
+    S: FloatArray, *, trace: float | None = None, solver: str = "newton",
+    u0: FloatArray | None = None, tol: float = 1e-10, max_iter: int = 2000,
+) -> DoublyStochastic:  # fmt: skip
+    """Project an exactly symmetric S onto the doubly stochastic matrices.
 
-    Parameters
-    ----------
-    S : array-like of shape (n, n)
-        Symmetric; entries may be negative.
-    trace : float, optional
-        The trace that Z must have, above 0 and at most n.
-    solver : {"newton", "dykstra", "von_neumann"}, default="newton"
-        "newton": semismooth Newton steps on the multipliers. "dykstra": the same
-        projection by many cheap sweeps. "von_neumann": alternating projections
-        [1]_, which end at a doubly stochastic matrix, but not at the nearest one.
-    u0 : array-like of shape (n,), or (n + 1,) with a trace, optional
-        Multipliers to start from.
-    tol : float, default=1e-10
-        Error of the row sums (and relative error of the trace) to stop at.
-    max_iter : int, default=2000
-        Limit of Newton steps or sweeps.
-
-    Returns
-    -------
-    result : DoublyStochastic
-
-    References
-    ----------
-    .. [1] Zass, Shashua, "Doubly Stochastic Normalization for Spectral Clustering",
-       NIPS 2006.
+    "newton" takes semismooth Newton steps on the multipliers. "dykstra" finds the same
+    projection by many cheap sweeps. "von_neumann" is the alternating projections of
+    Zass and Shashua (2006), which end at a doubly stochastic matrix, but not at the
+    nearest one. ``u0`` holds multipliers to start from; a ``trace`` is above 0 and at
+    most n.
 
     Examples
     --------
-    >>> project_ds([[0.0, 1.0], [1.0, 2.0]]).Z
+    >>> nearest_ds(np.array([[0.0, 1.0], [1.0, 2.0]])).Z
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    check_choice(solver, SOLVERS, "solver")
-    S = np.asarray(check_similarity(S, any_unit=True), dtype=np.float64)
-    n = len(S)
-    if trace is not None and not 0 < trace <= n:
-        raise ValueError(f"trace must be above 0 and at most n={n}, got {trace}.")
-    size = n if trace is None else n + 1
-    if u0 is not None and np.shape(u0) != (size,):
-        raise ValueError(f"u0 must hold {size} multipliers, got {np.shape(u0)}.")
-    return nearest_ds(S, trace=trace, solver=solver, u0=u0, tol=tol, max_iter=max_iter)
-
-
-def nearest_ds(
-    S: FloatArray,
-    *,
-    trace: float | None = None,
-    solver: str = "newton",
-    u0: Any = None,
-    tol: float = 1e-10,
-    max_iter: int = 2000,
-) -> DoublyStochastic:
-    """Do as :func:`project_ds` does, for a float64 S known to be exactly symmetric."""
     n = len(S)
     if n == 1 or trace == n:
         u = np.zeros(n if trace is None else n + 1)
@@ -132,38 +73,31 @@ class Dual(NamedTuple):
     """The dual function at some multipliers."""
 
     value: float
-    #: The sum of what was added to get the value: rounding is relative to it.
+    #: Sum of the absolute terms of the value: rounding is relative to it.
     size: float
     gradient: FloatArray
     error: float
 
 
-def _blocks(n: int) -> list[slice]:
-    """Return slices of rows that fit in the cache."""
-    step = min(n, max(1, BLOCK_BYTES // (8 * n)))
-    return [slice(a, min(a + step, n)) for a in range(0, n, step)]
+def _each_block(
+    S: FloatArray, x: FloatArray, floor: float = 0.0
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield rows of max(S + u1' + 1u' + tI, floor) in a buffer that is reused.
 
-
-def _rows(
-    S: FloatArray, x: FloatArray, rows: slice, buffer: FloatArray, floor: float = 0.0
-) -> FloatArray:
-    """Return these rows of max(S + u1' + 1u' + tI, floor); x holds u, or u and t."""
+    x holds u, or u and t; the blocks of rows fit in the cache.
+    """
     n = len(S)
-    T = buffer[: rows.stop - rows.start]
-    # u_i + u_j comes first: it is the same for (i, j) and (j, i), so Z is symmetric.
-    np.add(x[rows, None], x[:n], out=T)
-    T += S[rows]
-    if len(x) > n:
-        T[np.arange(len(T)), np.arange(rows.start, rows.stop)] += x[n]
-    return np.asarray(np.maximum(T, floor, out=T))
-
-
-def _each_block(S: FloatArray, x: FloatArray, floor: float = 0.0) -> Any:
-    """Yield slices of rows, and these rows of Z in a buffer that is used again."""
-    blocks = _blocks(len(S))
-    buffer = np.empty((blocks[0].stop, len(S)))
-    for rows in blocks:
-        yield rows, _rows(S, x, rows, buffer, floor)
+    step = min(n, max(1, BLOCK_BYTES // (8 * n)))
+    buffer = np.empty((step, n))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        T = buffer[: rows.stop - start]
+        # First u_i + u_j, the same for (i, j) and (j, i): Z is symmetric.
+        np.add(x[rows, None], x[:n], out=T)
+        T += S[rows]
+        if len(x) > n:
+            T[np.arange(len(T)), np.arange(start, rows.stop)] += x[n]
+        yield rows, np.maximum(T, floor, out=T)
 
 
 def _primal(S: FloatArray, x: FloatArray, floor: float = 0.0) -> FloatArray:
@@ -192,7 +126,7 @@ def _dual(S: FloatArray, x: FloatArray, trace: float | None) -> Dual:
 
 
 def _affine_step(g: FloatArray, n: int) -> FloatArray:
-    """Return the multipliers that lead to row sums 1 (and the trace) without signs.
+    """Return the change of multipliers to row sums 1 (and the trace), without Z >= 0.
 
     Rows: n u + (1'u) 1 + t 1 = -g; trace: 2 1'u + n t = -2 g_t.
     """
@@ -204,7 +138,7 @@ def _affine_step(g: FloatArray, n: int) -> FloatArray:
 
 
 def _first_step(S: FloatArray, trace: float | None) -> FloatArray:
-    """Return the multipliers that would do if no entry became negative."""
+    """Return the multipliers that solve the problem without Z >= 0."""
     g = S.sum(axis=1) - 1
     if trace is not None:
         g = np.append(g, (np.trace(S) - trace) / 2)
@@ -225,7 +159,7 @@ class Point(NamedTuple):
 def _newton(
     S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
 ) -> DoublyStochastic:
-    """Project by Newton's method, and make up for lost digits."""
+    """Project by Newton's method, and recover lost digits."""
     top = float(np.abs(S).max())
     # Row sums of a large S cannot be known better than this.
     reachable = max(tol, 8 * EPS * top)
@@ -255,7 +189,7 @@ def _grow(
     """Project c S for c up to 1, each from the multipliers of the one before.
 
     For a large S the multipliers are large and Z has few nonzeros: Newton's method
-    would wander long if it started there.
+    would take many steps from a cold start.
     """
     c, n_iter = (1.0 if top <= 1 else 1 / top), 0
     x = _first_step(S if c == 1 else c * S, trace)
@@ -308,7 +242,7 @@ def _direction(S: FloatArray, x: FloatArray, now: Dual) -> FloatArray:
     more digits d gets.
     """
     lam = 1e-8 + 1e-3 * min(1.0, now.error)
-    product, diagonal = _hessian(_support(S, x), len(x), lam)
+    product, diagonal = _hessian(S, x, lam)
     r = -now.gradient
     goal = float(np.linalg.norm(r)) * max(1e-6, min(1e-2, now.error))
     d, z = np.zeros_like(r), r / diagonal
@@ -328,23 +262,16 @@ def _direction(S: FloatArray, x: FloatArray, now: Dual) -> FloatArray:
     return d
 
 
-def _support(S: FloatArray, x: FloatArray) -> FloatArray:
-    """Return M = [Z > 0], of zeros and ones.
-
-    In single precision: half the memory and time, and a Newton direction needs no
-    more digits. It is seldom sparse.
-    """
+def _hessian(
+    S: FloatArray, x: FloatArray, lam: float
+) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
+    """Return the function p -> (H + lam I) p, and the diagonal of H + lam I."""
+    # M in single precision takes half the memory and time, and a Newton direction
+    # needs no more digits. It is seldom sparse.
     M = np.empty(S.shape, dtype=np.float32)
     for rows, T in _each_block(S, x):
         np.greater(T, 0, out=M[rows], casting="unsafe")
-    return M
-
-
-def _hessian(
-    M: FloatArray, size: int, lam: float
-) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
-    """Return the function p -> (H + lam I) p, and the diagonal of H + lam I."""
-    n, m = len(M), M.diagonal().astype(np.float64)
+    n, size, m = len(M), len(x), M.diagonal().astype(np.float64)
     counts = M.sum(axis=1, dtype=np.float64)
 
     def product(p: FloatArray) -> FloatArray:
@@ -366,9 +293,8 @@ def _dykstra(
 ) -> DoublyStochastic:
     """Project by Dykstra's method.
 
-    Its corrections need no memory: only the signs have one, and a sweep adds to
-    S + u1' + 1u' + tI what leads max(., 0) back to the right sums. It is gradient
-    descent on the dual.
+    Only the sign constraint needs a correction: a sweep adds to S + u1' + 1u' + tI
+    what brings max(., 0) back to the right sums. It is gradient descent on the dual.
     """
     x = _first_step(S, trace) if x is None else x
     n_iter, now = 0, _dual(S, x, trace)
@@ -381,7 +307,7 @@ def _dykstra(
 def _von_neumann(
     S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
 ) -> DoublyStochastic:
-    """Alternate the right sums and the signs; there is nothing to start from."""
+    """Alternate the right sums and the signs; no start is used."""
     zero = np.zeros(len(S) if trace is None else len(S) + 1)
     Z = _primal(S, _first_step(S, trace))
     n_iter, now = 1, _dual(Z, zero, trace)

@@ -7,7 +7,6 @@ eigenvalues above one threshold, with their vectors. ADMM alternates it with Z >
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -33,31 +32,20 @@ INEXACT = 0.1
 
 @dataclass(frozen=True)
 class PengWei:
-    """A solution of the relaxation, with its certificate.
+    """A solution of the relaxation, with its certificate."""
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, n)
-        Positive semidefinite, with row sums 1 and trace k to rounding. Its entries
-        are nonnegative only to the tolerance.
-    objective : float
-        <S, Z>.
-    upper_bound : float
-        No Z of the relaxation, and no partition, has a larger <S, Z>.
-    residual : float
-        The larger of the primal and the dual residual.
-    n_iter : int
-    converged : bool
-    history : ndarray of shape (n_iter,)
-        The objective at each iteration.
-    """
-
+    #: Positive semidefinite, with row sums 1 and trace k to rounding. Its entries are
+    #: nonnegative only to the tolerance.
     Z: FloatArray
+    #: <S, Z>.
     objective: float
+    #: No Z of the relaxation, and no partition, has a larger <S, Z>.
     upper_bound: float
+    #: The larger of the primal and the dual residual.
     residual: float
     n_iter: int
     converged: bool
+    #: The objective at each iteration.
     history: FloatArray = field(repr=False)
 
     @property
@@ -76,24 +64,9 @@ class PengWei:
 def peng_wei(S: Graph, k: int, *, tol: float = 1e-4, max_iter: int = 2000) -> PengWei:
     """Solve max <S, Z> over Z psd, Z >= 0, Z1 = 1, tr Z = k.
 
-    Parameters
-    ----------
-    S : ndarray or sparse array, shape (n, n)
-        Symmetric.
-    k : int
-        Number of clusters, from 1 to n.
-    tol : float, default=1e-4
-        Limit of both residuals, ||Z - Y||_F and rho ||Y - Y_before||_F for the
-        nonnegative copy Y, in units of sqrt(k), with S scaled to norm sqrt(k).
-    max_iter : int, default=2000
-        Limit of iterations.
+    ``tol`` limits both residuals, ||Z - Y||_F and rho ||Y - Y_before||_F for the
+    nonnegative copy Y, in units of sqrt(k), with S scaled to norm sqrt(k).
 
-    Returns
-    -------
-    solution : PengWei
-
-    Notes
-    -----
     The upper bound holds whether or not the iteration has converged: for every
     W >= 0, <S, Z> <= <S + W, Z> <= 1'(S + W)1/n + (k - 1) lambda_max, with the
     largest eigenvalue of S + W on the complement of 1. It is taken from LAPACK's
@@ -110,10 +83,12 @@ def peng_wei(S: Graph, k: int, *, tol: float = 1e-4, max_iter: int = 2000) -> Pe
            [0. , 0. , 0.5, 0.5]])
     """
     n = S.shape[0]
-    if k in (1, n):
-        return _only_point(S, k)
-    problem = _Scaled(S, k)
-    state = _Splitting(problem.C, k)
+    if k in (1, n):  # only one Z is feasible
+        Z = np.full((n, n), 1 / n) if k == 1 else np.eye(n)
+        value = float(S.sum() / n if k == 1 else S.diagonal().sum())
+        return PengWei(Z, value, value, 0.0, 1, True, np.array([value]))
+    C, unit, constant = _scaled(S, k)
+    state = _Splitting(C, k)
     project = SpectralProjection(n, k)
     penalty = _Penalty()
     history = []
@@ -125,48 +100,27 @@ def peng_wei(S: Graph, k: int, *, tol: float = 1e-4, max_iter: int = 2000) -> Pe
         state.set_rho(penalty.next(state, n_iter))
     Z = F @ F.T
     Z += 1 / n
+    path = unit * np.array(history) + constant
+    bound = unit * _upper_bound(state.dual_matrix(), k) + constant
     return PengWei(
-        Z,
-        problem.value(history[-1]),
-        problem.value(_upper_bound(state.dual_matrix(), k)),
-        state.residual,
-        n_iter,
-        state.residual < tol,
-        problem.value(np.array(history)),
+        Z, float(path[-1]), bound, state.residual, n_iter, state.residual < tol, path
     )
 
 
-def _only_point(S: Graph, k: int) -> PengWei:
-    """Return the one feasible Z for k = 1, 11'/n, or for k = n, I."""
-    n = S.shape[0]
-    Z = np.full((n, n), 1 / n) if k == 1 else np.eye(n)
-    value = S.sum() / n if k == 1 else S.diagonal().sum()
-    value = float(value)
-    return PengWei(Z, value, value, 0.0, 1, True, np.array([value]))
+def _scaled(S: Graph, k: int) -> tuple[FloatArray, float, float]:
+    """Return C of zero mean diagonal and norm sqrt(k), a unit and a constant.
 
-
-class _Scaled:
-    """The problem in its natural units.
-
-    tr Z = k, so that a multiple of I in S adds a constant: S has the objective of
-    C, of zero mean diagonal and norm sqrt(k), times ``unit``, plus ``constant``.
+    tr Z = k, so that a multiple of I in S adds a constant: the objective of S is that
+    of C times the unit, plus the constant.
     """
-
-    def __init__(self, S: Graph, k: int) -> None:
-        C = S.toarray() if sparse.issparse(S) else S
-        C = np.array(C, dtype=np.float64)
-        n = len(C)
-        mean = float(C.diagonal().mean())
-        C[np.diag_indices(n)] -= mean
-        top = float(np.abs(C).max())  # squares of C itself might overflow
-        C /= top or 1.0
-        norm = float(np.linalg.norm(C)) / np.sqrt(k)
-        C /= norm or 1.0
-        self.C, self.unit, self.constant = C, top * norm, mean * k
-
-    def value(self, scaled: Any) -> Any:
-        """Return the objective of S, from that of C."""
-        return self.unit * scaled + self.constant
+    C = np.array(S.toarray() if sparse.issparse(S) else S, dtype=np.float64)
+    mean = float(C.diagonal().mean())
+    C[np.diag_indices(len(C))] -= mean
+    top = float(np.abs(C).max())  # squares of C itself might overflow
+    C /= top or 1.0
+    norm = float(np.linalg.norm(C)) / np.sqrt(k)
+    C /= norm or 1.0
+    return C, top * norm, mean * k
 
 
 class _Splitting:
@@ -224,7 +178,7 @@ class _Splitting:
             self._write_G(rows)
 
     def dual_matrix(self) -> FloatArray:
-        """Return C + W, W = -rho U >= 0; it takes the place of G."""
+        """Return C + W, W = -rho U >= 0; it overwrites G."""
         M = self.G
         np.minimum(self.V, 0, out=M)
         M *= -self.rho
@@ -239,8 +193,8 @@ class _Splitting:
 class _Penalty:
     """Balance the residuals by doubling or halving rho.
 
-    Every reversal doubles the wait for the next change, so that rho settles, as the
-    convergence of ADMM needs.
+    Every reversal doubles the wait for the next change, so that rho becomes constant,
+    as the convergence of ADMM requires.
     """
 
     limits = (1e-4, 1e4)
@@ -265,15 +219,8 @@ class _Penalty:
 
 
 class SpectralProjection:
-    """Project matrices that change slowly onto A.
+    """Project n x n matrices that change slowly onto A.
 
-    Parameters
-    ----------
-    n, k : int
-        Samples and clusters.
-
-    Notes
-    -----
     P_A(G) = 11'/n + sum_i max(w_i - theta, 0) q_i q_i' with the eigenpairs of G on the
     complement of 1, and theta such that the weights sum to k - 1. Few w_i exceed
     theta: they are found in a Krylov space of the eigenvectors of the last call. It
@@ -302,9 +249,10 @@ class SpectralProjection:
         return np.asarray(Q[:, : len(weights)] * np.sqrt(weights))
 
     def _partial(self, G: FloatArray, tol: float) -> FloatArray | None:
-        """Return F, or None if all eigenvectors are the better way."""
+        """Return F, or None if it is cheaper to compute all eigenvectors."""
         for _ in range(MAX_ROUNDS):
-            if not self._is_small(self.Q.shape[1]):
+            width = DEPTH * (self.Q.shape[1] + PROBES)
+            if self.n <= FULL_UP_TO or 2 * width > self.n:
                 return None
             K, A = self._krylov(G)
             w, R = np.linalg.eigh(K.T @ A)
@@ -339,18 +287,14 @@ class SpectralProjection:
         return R
 
     def _weights(self, w: FloatArray) -> FloatArray:
-        """Return the positive part of w, falling, projected onto the simplex."""
+        """Return the projection of decreasing w onto the simplex, its positive part."""
         thetas = (np.cumsum(w) - self.total) / np.arange(1, len(w) + 1)
         r = int(np.flatnonzero(w > thetas)[-1]) + 1
         return np.asarray(w[:r] - thetas[r - 1])
 
     def _width(self, r: int) -> int:
-        """Return how many vectors to keep for r active ones: some to spare."""
+        """Return how many vectors to keep for r active ones: a few more."""
         return r + r // 6 + 6
-
-    def _is_small(self, width: int) -> bool:
-        """Tell whether a Krylov space is cheaper than all eigenvectors."""
-        return self.n > FULL_UP_TO and 2 * DEPTH * (width + PROBES) <= self.n
 
     def _random(self, columns: int) -> FloatArray:
         R = self.rng.standard_normal((self.n, columns))
@@ -394,7 +338,7 @@ def _product(G: FloatArray, Q: FloatArray) -> FloatArray:
 
 
 def _orthonormal(R: FloatArray, K: FloatArray) -> FloatArray:
-    """Return R made orthonormal, orthogonal to 1 and K; twice, against rounding."""
+    """Orthonormalise R against 1, K and itself; twice, against rounding."""
     for _ in range(2):
         R = R - R.mean(axis=0)
         R -= K @ (K.T @ R)

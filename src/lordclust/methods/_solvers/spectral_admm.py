@@ -6,7 +6,7 @@ With a = 1 this is the Z nearest to L.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,73 +17,37 @@ from lordclust.methods._solvers.birkhoff import nearest_ds
 #: From increasing eigenvalues to the nearest allowed ones, which are nonnegative.
 Rule = Callable[[FloatArray], FloatArray]
 
-#: Every so many steps the residual must have shrunk by this factor, or rho grows.
+#: Every PATIENCE steps the residual must have shrunk by this factor, or rho grows.
 PATIENCE, SHRINKAGE, GROWTH = 5, 0.7, 1.5
 #: Error of the row sums of Z.
 ROW_TOL = 1e-8
 
 
-@dataclass(frozen=True)
-class SpectralFit:
-    """Where ADMM ended.
+class SpectralFit(NamedTuple):
+    """Where ADMM ended."""
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, n)
-        Symmetric and nonnegative, rows sum to 1 (to 1e-8).
-    residual : float
-        Distance of Z from a Y whose eigenvalues obey the rule, or the last step of Y,
-        the larger, relative to ||Z||_F. No eigenvalue is farther from the rule than
-        residual * ||Z||_F.
-    rho : float
-        The last penalty.
-    n_iter : int
-    converged : bool
-    """
-
-    Z: FloatArray = field(repr=False)
+    #: Symmetric and nonnegative, rows sum to 1 (to 1e-8).
+    Z: FloatArray
+    #: Distance of Z from a Y whose eigenvalues obey the rule, or the last step of Y,
+    #: the larger, relative to ||Z||_F. No eigenvalue is farther from the rule than
+    #: residual * ||Z||_F.
     residual: float
+    #: The last penalty.
     rho: float
     n_iter: int
     converged: bool
 
 
 def fit_spectrum(
-    L: FloatArray,
-    start: FloatArray,
-    rule: Rule,
-    *,
-    rho: float,
-    curvature: float = 1.0,
-    relax: float = 1.0,
-    tol: float,
-    max_iter: int,
-) -> SpectralFit:
+    L: FloatArray, start: FloatArray, rule: Rule, *, rho: float,
+    curvature: float = 1.0, relax: float = 1.0, tol: float, max_iter: int,
+) -> SpectralFit:  # fmt: skip
     """Alternate a projection onto the doubly stochastic matrices and the rule.
 
-    Parameters
-    ----------
-    L : ndarray of shape (n, n)
-        Exactly symmetric.
-    start : ndarray of shape (n, n)
-        The first Y.
-    rule : callable
-        From increasing eigenvalues to the nearest allowed ones.
-    rho : float
-        First penalty, above -curvature. It grows while the residual does not shrink:
-        a rule need not be convex, and needs a large one then.
-    curvature : float, default=1.0
-        The factor a.
-    relax : float, default=1.0
-        Over-relaxation, from 1 to 1.8; for convex rules.
-    tol : float
-        Residual to stop at.
-    max_iter : int
-        Limit of steps.
-
-    Returns
-    -------
-    fit : SpectralFit
+    L is exactly symmetric, and ``start`` is the first Y. The first penalty ``rho`` is
+    above -curvature, the factor a; it grows while the residual does not shrink: a rule
+    need not be convex, and then needs a large one. ``relax`` is an over-relaxation
+    from 1 to 1.8, for convex rules.
     """
     Y, U, u0 = start, np.zeros_like(L), None
     residual = last = np.inf

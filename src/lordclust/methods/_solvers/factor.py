@@ -1,26 +1,30 @@
-"""min 1/2 ||S - VV'||_F^2 over V >= 0: start, loss, certificate, and one solver.
+"""min 1/2 ||S - VV'||_F^2 over V >= 0: start, loss, certificate, base class, solver.
 
 No n x n matrix is formed: S enters through products S V, and the loss is
 1/2 (||S||_F^2 - 2 <V, SV> + ||V'V||_F^2).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.validation import check_choice
+from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.result import Run
+from lordclust.rounding.labels import labels_from, shares_of_rows
+from lordclust.rounding.spectral import normalized_affinity
 
 #: V never falls below this part of its largest start: products of such numbers stay
 #: clear of the slow, inexact range near 1e-308, and no denominator is 0.
 FLOOR = 1e-60
-
 #: A loss that rose by less than this part of ||S||_F^2 rose by rounding.
 NOISE = 1e-14
 #: Exponents of the multiplicative update. It turns the scale c of a column that fits
-#: with scale 1 into c^(1 - 2 exponent): with exponent 1 it would swing for ever.
+#: with scale 1 into c^(1 - 2 exponent): with exponent 1 it would oscillate forever.
 EXPONENTS = (0.25, 0.5, 0.75)
 #: Steps without a rise before a larger exponent is tried again.
 PATIENCE = 10
@@ -29,23 +33,51 @@ PATIENCE = 10
 Stop = Callable[[list[float], float], bool]
 
 
-@dataclass(frozen=True)
-class Factor:
-    """Where a solver ended.
-
-    Attributes
-    ----------
-    V : ndarray of shape (n, k)
-        Nonnegative.
-    history : ndarray of shape (n_iter + 1,)
-        1/2 ||S - VV'||_F^2 at each iteration.
-    converged : bool
-        Whether the stopping rule was met.
-    """
+class Factor(NamedTuple):
+    """A nonnegative V, the loss at each iteration, and whether the solver converged."""
 
     V: FloatArray
-    history: FloatArray = field(repr=False)
+    history: FloatArray
     converged: bool
+
+
+class SymmetricFactorClusterer(RestartClusterer):
+    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0, from random starts."""
+
+    normalize: str | None
+
+    @abstractmethod
+    def _descend(self, S: Graph, V: FloatArray, square: float) -> Factor:
+        """Return the factor that the solver finds from V; ``square`` is ||S||_F^2."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.normalize is not None:
+            check_choice(self.normalize, ["ncut"], "normalize")
+
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
+        S = data.astype(np.float64, copy=False)
+        S = S if self.normalize is None else normalized_affinity(S)
+        square = square_norm(S)
+        for rng in rngs:
+            V, history, converged = self._descend(S, random_start(S, k, rng), square)
+            yield Run(
+                labels_of_rows(V), float(history[-1]), len(history) - 1, converged,
+                history, membership=shares_of_rows(V), columns={"V_": V},
+                fitted={"residual_": kkt_residual(S, V)},
+            )  # fmt: skip
+
+
+def labels_of_rows(V: FloatArray) -> IntArray:
+    """Return the largest column of each row; zero rows join the largest cluster.
+
+    The row of an isolated vertex is zero: nothing indicates where it belongs.
+    """
+    labels = labels_from(V)
+    lost = ~V.any(axis=1)
+    if lost.any() and not lost.all():
+        labels[lost] = np.bincount(labels[~lost]).argmax()
+    return labels
 
 
 def square_norm(S: Graph) -> float:
@@ -60,18 +92,18 @@ def loss(square: float, V: FloatArray, SV: FloatArray, G: FloatArray) -> float:
     return max(rest, 0.0) / 2
 
 
-def random_start(S: Any, k: int, rng: np.random.Generator) -> FloatArray:
+def random_start(S: Graph, k: int, rng: np.random.Generator) -> FloatArray:
     """Return a positive V, uniform in (0, 1] times the factor that fits S best.
 
-    The factor sqrt(<S, VV'>) / ||VV'||_F is the minimiser of ||S - c^2 VV'||_F in c;
-    it is 0 if S is.
+    The factor sqrt(<S, VV'>) / ||VV'||_F minimises ||S - c^2 VV'||_F over c; it is 0
+    if S is.
     """
     V = 1 - rng.random((S.shape[0], k))
     G = V.T @ V
     return np.asarray(np.sqrt(np.vdot(V, S @ V)) / np.linalg.norm(G) * V)
 
 
-def kkt_residual(S: Any, V: FloatArray) -> float:
+def kkt_residual(S: Graph, V: FloatArray) -> float:
     """Return ||V - max(V - (VV'V - SV) / ||V'V||_2, 0)||_F / ||V||_F.
 
     It is 0 where the conditions of optimality hold: V >= 0, VV'V - SV >= 0, and one
@@ -84,36 +116,22 @@ def kkt_residual(S: Any, V: FloatArray) -> float:
     return float(np.linalg.norm(step)) / norm if norm > 0 else 0.0
 
 
+def check_exponent(exponent: float | str) -> None:
+    """Raise if the multiplicative update does not offer this exponent."""
+    if exponent not in ("auto", *EXPONENTS):
+        raise ValueError(
+            f'exponent must be "auto", 0.25, 0.5 or 0.75, got {exponent!r}. '
+            "0.25 never raises the loss."
+        )
+
+
 def multiplicative(
-    S: Any,
-    V: FloatArray,
-    square: float,
-    stop: Stop,
-    *,
-    max_iter: int,
-    exponent: float | str = "auto",
-) -> Factor:
-    """Repeat V <- V o (SV / VV'V)^exponent from a positive V.
+    S: Graph, V: FloatArray, square: float, stop: Stop, *,
+    max_iter: int, exponent: float | str = "auto",
+) -> Factor:  # fmt: skip
+    """Repeat V <- V o (SV / VV'V)^exponent from a positive V, which is not changed.
 
-    Parameters
-    ----------
-    S : anything with ``S @ V``
-        Symmetric, nonnegative.
-    V : ndarray of shape (n, k)
-        Positive; left alone.
-    square : float
-        ||S||_F^2.
-    stop : callable
-        Told the losses and the relative change of V after each iteration.
-    max_iter : int
-        Limit of iterations.
-    exponent : {"auto", 0.25, 0.5, 0.75}, default="auto"
-        The loss never rises with 0.25. "auto" begins with 0.75, and takes a step that
-        raised the loss again with a smaller exponent.
-
-    Returns
-    -------
-    factor : Factor
+    S may be anything with ``S @ V``; ``square`` is ||S||_F^2.
     """
     if square == 0:  # S is zero, and so is its best factor
         return Factor(np.zeros_like(V), np.zeros(1), True)
@@ -137,14 +155,15 @@ def multiplicative(
             ratio = np.divide(SV, np.matmul(V, G, out=new), out=SV)
         _power(ratio, pace.exponent, new, work)
         np.maximum(np.multiply(new, V, out=new), floor, out=new)
-        change = _change(V, new, work)
+        np.subtract(new, V, out=work)
+        change = float(np.sqrt(np.vdot(work, work) / np.vdot(V, V)))
         V, new = new, V
     V[floor >= V] = 0.0
     return Factor(V, np.array(history), converged)
 
 
 class Pace:
-    """The exponent of the steps: fixed, or as large as descent allows."""
+    """The exponent of the next step: fixed, or as large as descent allows."""
 
     def __init__(self, exponent: float | str) -> None:
         self.choices = EXPONENTS if exponent == "auto" else (float(exponent),)
@@ -157,7 +176,7 @@ class Pace:
         return self.choices[self.at]
 
     def shorten(self) -> bool:
-        """After a rise: take a smaller exponent, and tell whether there was one."""
+        """Take a smaller exponent after a rise; return whether there was one."""
         self.quiet = 0
         if self.at == 0:
             return False
@@ -172,15 +191,9 @@ class Pace:
 
 
 def _power(x: FloatArray, exponent: float, out: FloatArray, work: FloatArray) -> None:
-    """Write x^exponent to ``out``: roots are far quicker than powers."""
+    """Write x^exponent to ``out``: roots are much faster than powers."""
     np.sqrt(x, out=out)
     if exponent == 0.25:
         np.sqrt(out, out=out)
     elif exponent == 0.75:
         np.multiply(out, np.sqrt(out, out=work), out=out)
-
-
-def _change(V: FloatArray, new: FloatArray, work: FloatArray) -> float:
-    """Return ||new - V||_F / ||V||_F, writing over ``work``."""
-    np.subtract(new, V, out=work)
-    return float(np.sqrt(np.vdot(work, work) / np.vdot(V, V)))

@@ -1,14 +1,13 @@
-"""Steps of kernel k-means, from labels and products with S alone."""
+"""Steps of kernel k-means, from labels and products with S alone (KKM, GKKM)."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.result import Run
+from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 
 #: A sample changes its cluster for more than this part of its largest cost.
 MARGIN = 1e-12
@@ -16,32 +15,19 @@ MARGIN = 1e-12
 FIRST_SHIFT = 1 / 256
 
 Result = TypeVar("Result")
-#: A computation that asks for products T S by yielding the sparse T, so that many of
-#: them can be answered at once.
-Asking: TypeAlias = Generator[Any, FloatArray, Result]
+#: A computation that requests products T S by yielding the sparse T, so that several
+#: requests are answered by one pass over S.
+Asking: TypeAlias = Generator[Graph, FloatArray, Result]
 
 
 class Partition(NamedTuple):
-    """Clusters, and what their means have to do with the samples.
-
-    Attributes
-    ----------
-    labels : ndarray of int, shape (n,)
-    sums : ndarray of shape (k, n)
-        Y' W S: weighted similarities of each sample to all of a cluster.
-    mass : ndarray of shape (k,)
-        Weight of each cluster.
-    norms : ndarray of shape (k,)
-        ||c_j||^2.
-    objective : float
-        E.
-    """
+    """Clusters, and what their means have to do with the samples."""
 
     labels: IntArray
-    sums: FloatArray
-    mass: FloatArray
-    norms: FloatArray
-    objective: float
+    sums: FloatArray  # Y' W S, (k, n): weighted similarities of a sample to a cluster
+    mass: FloatArray  # weight of each cluster
+    norms: FloatArray  # ||c_j||^2
+    objective: float  # E
 
 
 class Descent(NamedTuple):
@@ -52,32 +38,13 @@ class Descent(NamedTuple):
     converged: bool
     history: list[float]
 
-    def to_run(self) -> Run:
-        """Return the record that estimators share."""
-        return Run(
-            self.end.labels,
-            self.end.objective,
-            self.n_iter,
-            self.converged,
-            np.array(self.history),
-        )
-
 
 @dataclass(frozen=True)
 class KernelSteps:
     """Steps of kernel k-means for given weights and a given diagonal of S.
 
-    Attributes
-    ----------
-    w : ndarray of shape (n,)
-        Weights of the samples.
-    diagonal : ndarray of shape (n,)
-        S_ii.
-    max_iter, tol
-        When to stop, as in :class:`KKM`.
-    shift : float or None
-        Added to the diagonal of S (divided by w, so that E moves by a constant).
-        None: found when needed.
+    ``shift`` is added to the diagonal of S (divided by w, so that E changes by a
+    constant); None: found when needed. The other limits are those of :class:`KKM`.
     """
 
     w: FloatArray
@@ -111,7 +78,7 @@ class KernelSteps:
         samples = np.arange(len(P.labels))
         best = C.argmin(axis=0)
         gain = C[P.labels, samples] - C[best, samples]
-        # A tie, or rounding, moves nobody: the steps end, on every machine alike.
+        # A tie, or rounding, moves no sample: the steps end, alike on all machines.
         labels = np.where(gain > MARGIN * np.abs(C).max(axis=0), best, P.labels)
         misfit = self.diagonal + C[labels, samples]
         return fill_empty(labels, self.w * misfit, self.w > 0, len(C))
@@ -131,8 +98,8 @@ class KernelSteps:
     ) -> Asking[Descent | None]:
         """Follow the steps from P to their end.
 
-        ``seen`` collects the partitions that were passed. Where the steps come upon
-        one that is there already, they would go on as those before: None is returned.
+        ``seen`` collects the partitions passed. The steps return None when they meet
+        one of them again, because they would continue as before.
         """
         shift, history = self.shift or 0.0, [P.objective]
         for n_iter in range(1, self.max_iter + 1):
@@ -161,22 +128,22 @@ class KernelSteps:
         return max(abs(P.objective), float(self.w @ np.abs(self.diagonal)))
 
 
-def side_by_side(runs: list[Asking[Any]], S: Graph) -> list[Any]:
-    """Return the results of computations that ask for T S, answered together."""
-    results: list[Any] = [None] * len(runs)
-    answers: dict[int, Any] = dict.fromkeys(range(len(runs)))
+def side_by_side(runs: list[Asking[Result]], S: Graph) -> list[Result]:
+    """Return the results of computations whose requests are answered together."""
+    results: dict[int, Result] = {}
+    answers: dict[int, FloatArray | None] = dict.fromkeys(range(len(runs)))
     while answers:
         asked = {}
         for i, answer in answers.items():
             try:
-                asked[i] = runs[i].send(answer)
+                asked[i] = runs[i].send(answer)  # type: ignore[arg-type]  # None first
             except StopIteration as end:
                 results[i] = end.value
         answers = dict(zip(asked, _products(list(asked.values()), S), strict=True))
-    return results
+    return [results[i] for i in range(len(runs))]
 
 
-def _products(queries: list[Any], S: Graph) -> list[FloatArray]:
+def _products(queries: list[Graph], S: Graph) -> list[FloatArray]:
     """Return T S for each query T, from one pass over S."""
     if not queries:
         return []
@@ -187,12 +154,12 @@ def _products(queries: list[Any], S: Graph) -> list[FloatArray]:
     return [product[e - q.shape[0] : e] for q, e in zip(queries, ends, strict=True)]
 
 
-def indicator(labels: IntArray, w: FloatArray, k: int) -> Any:
+def indicator(labels: IntArray, w: FloatArray, k: int) -> Graph:
     """Return Y' W as a sparse array of shape (k, n)."""
     return _sparse(labels, np.arange(len(labels)), w, (k, len(labels)))
 
 
-def difference(old: IntArray, new: IntArray, w: FloatArray, k: int) -> Any:
+def difference(old: IntArray, new: IntArray, w: FloatArray, k: int) -> Graph:
     """Return Y' W for the new labels minus that for the old ones."""
     moved = np.flatnonzero(new != old)
     rows = np.concatenate([new[moved], old[moved]])
@@ -202,17 +169,19 @@ def difference(old: IntArray, new: IntArray, w: FloatArray, k: int) -> Any:
 
 def _sparse(
     rows: IntArray, cols: IntArray, values: FloatArray, shape: tuple[int, int]
-) -> Any:
+) -> Graph:
     """Return a CSR array from its entries, three times as fast as through COO."""
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
     return sparse.csr_array((values[order], cols[order], indptr), shape=shape)
 
 
-def fill_empty(labels: IntArray, misfit: FloatArray, counts: Any, k: int) -> IntArray:
-    """Return labels where each empty cluster got the sample that fits worst.
+def fill_empty(
+    labels: IntArray, misfit: FloatArray, counts: BoolArray, k: int
+) -> IntArray:
+    """Return labels where each empty cluster gets the sample that fits worst.
 
-    Only samples that count (a mask) are moved, and none that is alone.
+    Only samples that count are moved, and none that is alone in its cluster.
     """
     sizes = np.bincount(labels[counts], minlength=k)
     for j in np.flatnonzero(sizes == 0):
@@ -222,8 +191,3 @@ def fill_empty(labels: IntArray, misfit: FloatArray, counts: Any, k: int) -> Int
         sizes[j] = 1
         labels[worst] = j
     return labels
-
-
-def to_double(S: Any) -> Any:
-    """Return S in float64; what is rebuilt in blocks stays as it is."""
-    return S.astype(np.float64, copy=False) if hasattr(S, "astype") else S

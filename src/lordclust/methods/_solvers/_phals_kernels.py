@@ -1,6 +1,6 @@
-"""The steps of PHALS on one column, compiled: numpy spends its time on calls here.
+"""The steps of PHALS on one column, compiled: NumPy's call overhead dominates here.
 
-V and S V are held transposed, (k, n), so that columns are contiguous; G is V'V.
+V and S V are stored transposed, (k, n), so that columns are contiguous; G is V'V.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -15,7 +15,7 @@ HALVINGS = 54
 
 @njit
 def find_direction(V, SV, G, j, d):
-    """Write d = max(Ev, 0) / ||v||^2 - v; return ||d||^2, d'Ev and if Ev has any > 0.
+    """Write d = max(Ev, 0) / ||v||^2 - v; return ||d||^2, d'Ev and any(Ev > 0).
 
     v is column j, and E = S minus the part of the other columns.
     """
@@ -38,7 +38,7 @@ def find_direction(V, SV, G, j, d):
 
 @njit
 def move(V, SV, G, j, d, Sd, dd, dEv, Vd):
-    """Add t d to column j with the best t up to 1; return ||t d||^2. Vd is room."""
+    """Add t d to column j with the best t up to 1; return ||t d||^2. Vd is a buffer."""
     dSd = 0.0
     for i in range(len(d)):
         dSd += d[i] * Sd[i]
@@ -79,8 +79,8 @@ def first_minimum(a, b, c, e):
     inside = b * b - 3 * a * c
     low, high = 0.0, 1.0
     if inside > 0:
-        # Without cancellation: the turns multiply to c / 3a. The cubic rises up to
-        # the first turn and falls to the second.
+        # Without cancellation: the extrema multiply to c / 3a. The cubic rises up to
+        # the first and falls to the second.
         q = -(b + sqrt(inside)) if b >= 0 else sqrt(inside) - b
         one, two = q / (3 * a), c / q if q != 0 else 0.0
         first, second = min(one, two), max(one, two)

@@ -5,10 +5,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
-from lordclust.methods import DSN
-from lordclust.methods._prepared import prepare
-from strategies import graphs
+from lordclust.methods import DSN, DSNI, DvD
+from lordclust.methods._solvers.learned import prepare
+from lordclust.metrics import accuracy
+from strategies import block_graph, graphs
 
+BLOCKS, _ = block_graph(np.random.default_rng(0), [12, 15, 18], between=0.05)
+WITH_ADMM = pytest.mark.parametrize("method", [DSNI, DvD])
 PAIR = np.array([[7.0, 2.0], [2.0, 0.0]])
 
 
@@ -81,3 +84,32 @@ def test_a_copy_in_double_precision(make):
 def test_refusals(params, message):
     with pytest.raises(ValueError, match=message):
         DSN(2, affinity="precomputed", **params).fit(PAIR)
+
+
+# -- the estimators -------------------------------------------------------------------
+
+
+def learned(method, S, k=3):
+    return method(k, affinity="precomputed", random_state=0).fit(S)
+
+
+@WITH_ADMM
+def test_scale_of_S(method):
+    plain = learned(method, BLOCKS).affinity_matrix_
+    for scale in (1e-12, 1e12):
+        Z = learned(method, scale * BLOCKS).affinity_matrix_
+        np.testing.assert_allclose(Z, plain, atol=1e-6)
+
+
+@WITH_ADMM
+def test_sparse_is_dense(method):
+    one, other = learned(method, BLOCKS), learned(method, BLOCKS.toarray())
+    np.testing.assert_allclose(one.affinity_matrix_, other.affinity_matrix_, atol=1e-9)
+
+
+@WITH_ADMM
+def test_isolated_samples_are_clusters(method):
+    blocks = sp.block_diag([np.ones((6, 6)), np.ones((6, 6)), np.zeros((2, 2))])
+    model = learned(method, sp.csr_array(blocks), 4)
+    assert np.isfinite(model.embedding_).all()
+    assert accuracy(np.repeat([0, 1, 2, 3], [6, 6, 1, 1]), model.labels_) == 1

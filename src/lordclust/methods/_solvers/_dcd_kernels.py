@@ -1,17 +1,18 @@
 """Compiled passes of DCD: over the stored entries of S, and over the rows of W."""
 
-from typing import Any
-
 import numpy as np
 
 from lordclust._core.jit import njit
+from lordclust._core.typing import FloatArray, IntArray
 
 #: Newton steps of a row; about five are taken.
 NEWTON_STEPS = 100
 
 
 @njit
-def products_at(indices: Any, indptr: Any, L: Any, R: Any, out: Any) -> None:
+def products_at(
+    indices: IntArray, indptr: IntArray, L: FloatArray, R: FloatArray, out: FloatArray
+) -> None:
     """Write (L R')_ij for each stored (i, j) of a CSR matrix, in its order."""
     k = L.shape[1]
     for i in range(len(indptr) - 1):
@@ -24,12 +25,12 @@ def products_at(indices: Any, indptr: Any, L: Any, R: Any, out: Any) -> None:
 
 
 @njit
-def minimise_rows(N: Any, cost: Any, W: Any) -> None:
+def minimise_rows(N: FloatArray, cost: FloatArray, W: FloatArray) -> None:
     """Overwrite rows w of W by argmin sum_k cost_k w_k - N_ik log w_k, sum w = 1.
 
-    It is N_ik / (cost_k + m), with m where the sum is 1: Newton's method from below
-    on a convex decreasing function. The lowest cost is taken off all, because -m can
-    be as close to it as N is to 0. A row of N without mass leaves w as it is.
+    It is N_ik / (cost_k + m), with the m for which the sum is 1: Newton's method from
+    below on a convex decreasing function. The lowest cost is subtracted from all,
+    because -m can be as close to it as N is to 0. A zero row of N leaves w unchanged.
     """
     n, k = N.shape
     cost = cost - cost.min()
