@@ -12,7 +12,7 @@ TOOLS  := $(VENV)-tools
 OLDEST := $(VENV)-floors
 LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench reproduce docs fuzz audit dist floors newest clean help
+.PHONY: demo test check fix golden bench reproduce data docs fuzz audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -52,9 +52,11 @@ golden: $(TESTED) ## rewrite the golden table; the commit says why it moved
 bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks
 
-reproduce: $(TESTED) ## compute the paper's tables and figures again, in reproduction-output
-	@test -n "$(LORDCLUST_DATA)" || { echo "Set LORDCLUST_DATA to the folder with the paper's data sets, then run make reproduce again."; exit 1; }
+reproduce: data $(TESTED) ## compute the paper's tables and figures again, in reproduction-output
 	"$(BIN)/python" -m reproduction all
+
+data:
+	@test -n "$(LORDCLUST_DATA)" || { echo "Set LORDCLUST_DATA to the folder with the paper's data sets, then run make reproduce again."; exit 1; }
 
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD, LoRD, make_method
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
@@ -35,13 +36,13 @@ def exact_sizes() -> list[Row]:
     return rows
 
 
-def gaussians() -> tuple[Any, Any]:
+def gaussians() -> tuple[FloatArray, IntArray]:
     """Return Gaussians that overlap: one sample in eight is nearer to another mean."""
     box = (-0.7, 0.7)
     return make_blobs(K * EACH, DIM, centers=K, center_box=box, random_state=0)
 
 
-def digits() -> tuple[Any, Any]:
+def digits() -> tuple[FloatArray, IntArray]:
     """Return the same number of images of each digit, in principal components."""
     data = load("mnist")
     y = np.asarray(data.y)
@@ -50,7 +51,7 @@ def digits() -> tuple[Any, Any]:
     return PCA(DIM, random_state=0).fit_transform(X), y[kept]
 
 
-def models(sizes: Any) -> dict[str, Any]:
+def models(sizes: IntArray) -> dict[str, Any]:
     """Return the estimators by title."""
     found = {
         "`BLoRD`": BLoRD(K, cluster_sizes=sizes),
@@ -65,11 +66,11 @@ def models(sizes: Any) -> dict[str, Any]:
     return found
 
 
-def balanced(sizes: Any, n_init: int) -> Any:
+def balanced(sizes: IntArray, n_init: int) -> Any:
     return make_method("balanced_kmeans", K, sizes=sizes, n_init=n_init, random_state=0)
 
 
-def constrained(sizes: Any, n_init: int) -> Any:
+def constrained(sizes: IntArray, n_init: int) -> Any:
     from k_means_constrained import KMeansConstrained
 
     each = int(sizes[0])
@@ -78,7 +79,7 @@ def constrained(sizes: Any, n_init: int) -> Any:
     )
 
 
-def score(name: str, model: Any, X: Any, y: Any, sizes: Any) -> Row:
+def score(name: str, model: Any, X: FloatArray, y: IntArray, sizes: IntArray) -> Row:
     seconds, labels = clock(lambda: model.fit_predict(X))
     return {
         "method": name,
@@ -114,7 +115,7 @@ def known_labels() -> list[Row]:
     return rows
 
 
-def measure(name: str, model: Any, S: Any, y: Any, count: int) -> Row:
+def measure(name: str, model: Any, S: Graph, y: IntArray, count: int) -> Row:
     scores = []
     for seed in range(DRAWS if count else 1):
         known = draw(y, count, np.random.default_rng(seed))
@@ -134,7 +135,7 @@ def measure(name: str, model: Any, S: Any, y: Any, count: int) -> Row:
     }
 
 
-def draw(y: Any, count: int, rng: np.random.Generator) -> Any:
+def draw(y: IntArray, count: int, rng: np.random.Generator) -> Any:
     """Return labels with ``count`` of each class known, -1 for the others."""
     known = np.full(len(y), -1)
     for j in np.unique(y):

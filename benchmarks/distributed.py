@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.common import SCALE, Results, Row, clock, table, where, with_block
+from lordclust._core.typing import Graph
 from lordclust._core.versions import machine_facts
 
 HERE = Path(__file__).parent
@@ -38,7 +39,7 @@ def samples(n: int) -> tuple[np.ndarray, np.ndarray]:
     return centres[y] + rng.standard_normal((n, D)), y
 
 
-def saved_blocks(S: Any, folder: Path, name: str) -> list[str]:
+def saved_blocks(S: Graph, folder: Path, name: str) -> list[str]:
     block_starts = np.linspace(0, S.shape[0], BLOCKS + 1).astype(int)
     files = [str(folder / f"{name}-{i}.npz") for i in range(BLOCKS)]
     for file, (x, y) in zip(files, pairwise(block_starts), strict=True):
@@ -46,7 +47,7 @@ def saved_blocks(S: Any, folder: Path, name: str) -> list[str]:
     return files
 
 
-def local_row(S: Any, n_jobs: int) -> Row:
+def local_row(S: Graph, n_jobs: int) -> Row:
     from lordclust import BLoRD
 
     model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
@@ -97,7 +98,7 @@ def search_rate() -> float:
     return len(X) ** 2 * X.shape[1] / seconds
 
 
-def borrowed(S: Any, machines: int) -> float:
+def borrowed(S: Graph, machines: int) -> float:
     """Return the rows needed from other machines, per row of their own."""
     n = S.shape[0]
     block_starts = np.linspace(0, n, machines + 1).astype(int)

@@ -31,6 +31,7 @@ from benchmarks.common import (
     where,
     with_block,
 )
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.versions import machine_facts
 
 SIZES = (10_000, 100_000, 1_000_000, 3_000_000)
@@ -48,7 +49,7 @@ SLOPE, SECONDS, GIGABYTES = 1.1, 20 * 60, 6.0
 LARGE = 100_000
 
 
-def mixture(n: int, k: int) -> tuple[Any, Any]:
+def mixture(n: int, k: int) -> tuple[FloatArray, IntArray]:
     """Return samples of k equal-sized Gaussians that touch, and their labels."""
     rng = np.random.default_rng(0)
     centres = 1.2 * rng.standard_normal((k, FEATURES), dtype=np.float32)
@@ -61,7 +62,7 @@ def mixture(n: int, k: int) -> tuple[Any, Any]:
 # -- the tools: from X to labels, with the seconds of parts ---------------------------
 
 
-def lordclust(X: Any, k: int) -> Result:
+def lordclust(X: FloatArray, k: int) -> Result:
     from lordclust import tau_path
     from lordclust.graph import KNNGraph
     from lordclust.solver import problem
@@ -82,14 +83,14 @@ def lordclust(X: Any, k: int) -> Result:
     return path.labels[-1], parts
 
 
-def lordclust_single(X: Any, k: int) -> Result:
+def lordclust_single(X: FloatArray, k: int) -> Result:
     from lordclust import BLoRD
 
     model = BLoRD(k, dtype="float32", proba_top=5).fit(X)
     return model.labels_, {"recall": model.recall_}
 
 
-def spectral(X: Any, k: int) -> Result:
+def spectral(X: FloatArray, k: int) -> Result:
     from sklearn.cluster import SpectralClustering
 
     q = len(X).bit_length()
@@ -99,14 +100,14 @@ def spectral(X: Any, k: int) -> Result:
     return model.fit_predict(X), {}
 
 
-def mini_batch(X: Any, k: int) -> Result:
+def mini_batch(X: FloatArray, k: int) -> Result:
     from sklearn.cluster import MiniBatchKMeans
 
     model = MiniBatchKMeans(k, batch_size=4096, n_init=3, random_state=0)
     return model.fit_predict(X), {}
 
 
-def constrained(X: Any, k: int) -> Result:
+def constrained(X: FloatArray, k: int) -> Result:
     from k_means_constrained import KMeansConstrained
 
     n = len(X)
@@ -117,7 +118,7 @@ def constrained(X: Any, k: int) -> Result:
     return model.fit_predict(X), {}
 
 
-def faiss_kmeans(X: Any, k: int) -> Result:
+def faiss_kmeans(X: FloatArray, k: int) -> Result:
     import faiss
 
     model = faiss.Kmeans(X.shape[1], k, niter=25, nredo=3, seed=0)
@@ -125,7 +126,7 @@ def faiss_kmeans(X: Any, k: int) -> Result:
     return model.index.search(X, 1)[1].ravel(), {}
 
 
-def leiden(X: Any, k: int) -> Result:
+def leiden(X: FloatArray, k: int) -> Result:
     import igraph
     import leidenalg
 

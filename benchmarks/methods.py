@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD, LoRD, make_method
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.metrics import METRICS
@@ -39,7 +40,7 @@ def digits() -> list[Row]:
     return [score(name, *case, data.y) for name, case in cases.items()]
 
 
-def score(name: str, model: Any, X: Any, y: Any) -> Row:
+def score(name: str, model: Any, X: FloatArray, y: IntArray) -> Row:
     seconds, labels = clock(lambda: model.fit_predict(X))
     sizes = np.bincount(labels)
     return {
@@ -82,7 +83,7 @@ def row(data: str, ours: str, t: float, other: str, its: float) -> Row:
     return line | {"its seconds": its, "times faster": its / t}
 
 
-def spectral(name: str, S: Any, k: int, ours: str, assign: str) -> Row:
+def spectral(name: str, S: Graph, k: int, ours: str, assign: str) -> Row:
     model = make_method(ours, k, affinity="precomputed", n_init=10, random_state=0)
     other = SpectralClustering(
         k, affinity="precomputed", assign_labels=assign, n_init=10, random_state=0
@@ -93,7 +94,7 @@ def spectral(name: str, S: Any, k: int, ours: str, assign: str) -> Row:
     return row(name, ours, t, f"SpectralClustering({assign})", t_other)
 
 
-def spectral_on_mnist(S: Any, ours: str, assign: str) -> Row:
+def spectral_on_mnist(S: Graph, ours: str, assign: str) -> Row:
     model = make_method(ours, 10, affinity="precomputed", n_init=10, random_state=0)
     t, _ = clock(lambda: model.fit(S))
     t_other = bounded_seconds(S, assign)
@@ -104,7 +105,7 @@ def spectral_on_mnist(S: Any, ours: str, assign: str) -> Row:
     return line
 
 
-def bounded_seconds(S: Any, assign: str) -> float:
+def bounded_seconds(S: Graph, assign: str) -> float:
     """Return the seconds of scikit-learn's default, at most LIMIT."""
     code = (
         "import sys; from scipy import sparse;"
@@ -126,7 +127,7 @@ def bounded_seconds(S: Any, assign: str) -> float:
         return time.perf_counter() - start
 
 
-def kernel(name: str, X: Any, k: int) -> Row:
+def kernel(name: str, X: FloatArray, k: int) -> Row:
     S = self_tuning_kernel(X)
     model = make_method("kkm", k, affinity="precomputed", n_init=10, random_state=0)
     other = KMeans(k, n_init=10, random_state=0)
@@ -161,7 +162,7 @@ def factors() -> list[Row]:
     return rows
 
 
-def factor(name: str, S: Any, k: int, starts: int, ours: str, solver: str) -> Row:
+def factor(name: str, S: Graph, k: int, starts: int, ours: str, solver: str) -> Row:
     theirs = [fit_nmf(S, k, solver, seed) for seed in range(starts)]
     t_other, step_other, loss = np.mean(theirs, axis=0)
     found = [fit_ours(S, k, ours, seed, loss) for seed in range(starts)]
@@ -180,14 +181,16 @@ def factor(name: str, S: Any, k: int, starts: int, ours: str, solver: str) -> Ro
     }
 
 
-def fit_nmf(S: Any, k: int, solver: str, seed: int) -> tuple[float, float, float]:
+def fit_nmf(S: Graph, k: int, solver: str, seed: int) -> tuple[float, float, float]:
     """Return seconds, seconds per iteration, and half the squared error."""
     model = NMF(k, init="random", solver=solver, random_state=seed)
     t, _ = clock(lambda: model.fit(S))
     return t, t / model.n_iter_, model.reconstruction_err_**2 / 2
 
 
-def fit_ours(S: Any, k: int, ours: str, seed: int, loss: float) -> tuple[float, float]:
+def fit_ours(
+    S: Graph, k: int, ours: str, seed: int, loss: float
+) -> tuple[float, float]:
     """Return the seconds until the loss is reached (or inf), and per iteration."""
     model = make_method(ours, k, affinity="precomputed", n_init=1, random_state=seed)
     model.set_params(max_iter=1000 if S.shape[0] < 10_000 else 300)

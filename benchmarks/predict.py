@@ -8,6 +8,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from benchmarks.common import Benchmark, Row
 from lordclust import BLoRD, LoRD
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import load
 
 NAMES = ("digits", "mnist2000", "semeion")
@@ -44,7 +45,9 @@ def compare(name: str, title: str, model: Any, n_splits: int) -> Row:
     }
 
 
-def held_out(model: Any, X: Any, y: Any, known: Any, new: Any) -> tuple[float, ...]:
+def held_out(
+    model: Any, X: FloatArray, y: IntArray, known: Any, new: Any
+) -> tuple[float, ...]:
     """Return the accuracy on fitted samples, on new ones, and with proportions."""
     model.fit(X[known])
     name = matching(y[known], model.labels_)
@@ -53,7 +56,7 @@ def held_out(model: Any, X: Any, y: Any, known: Any, new: Any) -> tuple[float, .
     return (fitted, *(np.mean(name[found] == y[new]) for found in labels))
 
 
-def matching(y: Any, labels: Any) -> Any:
+def matching(y: IntArray, labels: IntArray) -> Any:
     """Return the class of each cluster that makes the most samples correct."""
     table = np.zeros((labels.max() + 1, y.max() + 1))
     np.add.at(table, (labels, y), 1)

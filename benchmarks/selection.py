@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.choose.evidence import Evidence
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
@@ -56,7 +57,7 @@ def large() -> Row:
     return {"data": name} | dict.fromkeys(ACCURACIES, "") | row
 
 
-def chosen(X: Any, y: Any, S: Any, k: int) -> Row:
+def chosen(X: FloatArray, y: IntArray, S: Graph, k: int) -> Row:
     """Return tau = 1 with equal shares, and the automatic choice, with seconds."""
     seconds, plain = clock(lambda: BLoRD(k, affinity="precomputed").fit(S))
     scoring = Stopwatch()
@@ -74,7 +75,7 @@ def chosen(X: Any, y: Any, S: Any, k: int) -> Row:
     }
 
 
-def compare(name: str, X: Any, y: Any, k: int) -> Row:
+def compare(name: str, X: FloatArray, y: IntArray, k: int) -> Row:
     S = KNNGraph().build(X)
     graph: dict[str, Any] = {"affinity": "precomputed"}
     BLoRD(k, **graph).fit(S)  # compile
@@ -99,7 +100,7 @@ class Stopwatch:
         self.seconds, self.score = 0.0, Evidence._score
         watch = self
 
-        def timed(self: Any, labels: Any) -> Any:
+        def timed(self: Any, labels: IntArray) -> Any:
             start = time.perf_counter()
             score = watch.score(self, labels)
             watch.seconds += time.perf_counter() - start

@@ -8,6 +8,7 @@ from sklearn.cluster import SpectralClustering
 
 from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD, LoRD, tau_path
+from lordclust._core.typing import FloatArray, Graph
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
@@ -32,18 +33,18 @@ def graph(name: str) -> tuple[Any, Any, int]:
 class Descents:
     """B-LoRD with equal shares on one graph, from any start."""
 
-    def __init__(self, S: Any, k: int) -> None:
+    def __init__(self, S: Graph, k: int) -> None:
         self.S, self.omega = S, Omega.of(np.full(k, k**-0.5), S.shape[0])
         self.spectrum, self.engine = problem.spectrum(S), Engine(S, self.omega)
 
     def start(self, seed: int) -> Any:
         return random_start(self.omega, np.random.default_rng(seed))
 
-    def fast(self, V: Any, tau: float) -> Any:
+    def fast(self, V: FloatArray, tau: float) -> Any:
         self.engine.put(V)
         return descent.solve_blord(self.engine, self.S, self.spectrum, tau, **LIMITS)
 
-    def paper(self, V: Any, tau: float) -> Any:
+    def paper(self, V: FloatArray, tau: float) -> Any:
         return descent.paper_blord(self.S, V, self.spectrum, tau, self.omega, **LIMITS)
 
 
@@ -117,7 +118,7 @@ def measure_path(name: str) -> Row:
     }
 
 
-def against_restarts(S: Any, k: int, grid: Any) -> dict[float, float]:
+def against_restarts(S: Graph, k: int, grid: Any) -> dict[float, float]:
     """Return the path's relative lead over the best of 50 random starts, by tau."""
     descents = Descents(S, k)
     starts = [descents.start(seed) for seed in range(50)]

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 from benchmarks.common import ROOT, Results, Row, clock, save, table, with_block
 from lordclust import KSuggestion, suggest_k
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 
@@ -41,7 +42,9 @@ def cases() -> Iterator[tuple[str, Any, Any, int]]:
         yield f"{k} blobs", X, y, 20
 
 
-def measure(name: str, X: Any, y: Any, last: int) -> tuple[Row, KSuggestion]:
+def measure(
+    name: str, X: FloatArray, y: IntArray, last: int
+) -> tuple[Row, KSuggestion]:
     S = KNNGraph().build(X)
     suggest_k(S, [2], n_paths=3)  # compile
     seconds, found = clock(lambda: suggest_k(S, range(2, last + 1)))

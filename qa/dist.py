@@ -136,15 +136,15 @@ def use(python: Path, place: Path, work: Path) -> None:
     """Fit and run the demo: with a cache, then in a read-only folder."""
     bare = BARE.copy()
     for times in ("first", "second"):
-        said = run(python, "-W", "error", "-c", FIT, cwd=work, HOME=str(work), **bare)
-        print(f"with a cache, {times} time: {said.strip()}")
+        output = run(python, "-W", "error", "-c", FIT, cwd=work, HOME=str(work), **bare)
+        print(f"with a cache, {times} time: {output.strip()}")
     # The cache is next to the package now; remove it, as in a read-only image.
     for cache in place.rglob("*.nb[ic]"):
         cache.unlink()
     words = frozen(place)
     bare["HOME"] = str(place / "home")
-    said = run(*words, python, "-W", "error", "-c", FIT, cwd=work, **bare)
-    print(f"read-only, no cache: {said.strip()}")
+    output = run(*words, python, "-W", "error", "-c", FIT, cwd=work, **bare)
+    print(f"read-only, no cache: {output.strip()}")
     script = python.parent / "lordclust"
     run(*words, script, "demo", "--output", work / "dé mo", cwd=work, **bare)
     written = sorted(path.name for path in (work / "dé mo").iterdir())

@@ -8,7 +8,7 @@ from typing import Self
 
 
 @dataclass(frozen=True)
-class Figure:
+class Pair:
     """A number of ours, the paper's, or both.
 
     Attributes
@@ -35,15 +35,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures under column names.
+    """Rows of pairs of numbers under column names.
 
     Attributes
     ----------
     title : str
     head : list of str
         Names of the columns; the first names the rows.
-    rows : dict of str to list of Figure
-        One figure per further column.
+    rows : dict of str to list of Pair
+        One pair per further column.
     notes : list of str
         Sentences printed below the table.
     digits : int
@@ -52,7 +52,7 @@ class Table:
 
     title: str
     head: list[str]
-    rows: dict[str, list[Figure]]
+    rows: dict[str, list[Pair]]
     notes: list[str] = field(default_factory=list)
     digits: int = 3
 
@@ -61,7 +61,7 @@ class Table:
         rows = {
             name: row
             for name, row in self.rows.items()
-            if any(figure.ours is not None for figure in row)
+            if any(pair.ours is not None for pair in row)
         }
         kept = [
             j
@@ -72,16 +72,16 @@ class Table:
         short_rows = {name: [row[j] for j in kept] for name, row in rows.items()}
         return replace(self, head=head, rows=short_rows)
 
-    def lines(self, figure: Figure) -> Iterator[str]:
+    def lines(self, pair: Pair) -> Iterator[str]:
         """Yield the lines of a cell: ours, the paper's, the difference."""
-        ours = "-" if figure.ours is None else short(figure.ours, self.digits)
-        if figure.spread is not None:
-            ours += f" ± {short(figure.spread, self.digits)}"
+        ours = "-" if pair.ours is None else short(pair.ours, self.digits)
+        if pair.spread is not None:
+            ours += f" ± {short(pair.spread, self.digits)}"
         yield ours
-        if figure.theirs is not None:
-            yield short(figure.theirs, self.digits) + figure.mark
-        if figure.gap is not None:
-            yield short(figure.gap, self.digits, sign=True)
+        if pair.theirs is not None:
+            yield short(pair.theirs, self.digits) + pair.mark
+        if pair.gap is not None:
+            yield short(pair.gap, self.digits, sign=True)
 
     def markdown(self) -> str:
         """Return the table for a page, up to three lines per cell."""
@@ -89,16 +89,14 @@ class Table:
         notes = [f"- {note}" for note in self.notes]
         return "\n".join([markdown(self.head, rows), *([""] if notes else []), *notes])
 
-    def _marked(self, figure: Figure) -> str:
-        first, *rest = self.lines(figure)
-        return "<br>".join(
-            [f"**{first}**" if figure.ours is not None else first, *rest]
-        )
+    def _marked(self, pair: Pair) -> str:
+        first, *rest = self.lines(pair)
+        return "<br>".join([f"**{first}**" if pair.ours is not None else first, *rest])
 
     def text(self, width: int = 100) -> str:
         """Return the table for a terminal, in bands of columns that fit."""
         cells = {
-            name.replace("`", ""): [list(self.lines(figure)) for figure in row]
+            name.replace("`", ""): [list(self.lines(pair)) for pair in row]
             for name, row in self.rows.items()
         }
         margin = max(map(len, [self.head[0], *cells])) + 2
@@ -117,13 +115,13 @@ class Table:
         return "\n".join([*parts, "", *self.notes])
 
     def csv(self) -> str:
-        """Return the table as text, one line per figure."""
+        """Return the table as text, one line per pair."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["row", "column", "ours", "paper", "difference"])
         for name, row in self.rows.items():
-            for column, figure in zip(self.head[1:], row, strict=True):
-                numbers = (figure.ours, figure.theirs, figure.gap)
+            for column, pair in zip(self.head[1:], row, strict=True):
+                numbers = (pair.ours, pair.theirs, pair.gap)
                 texts = ["" if x is None else f"{x:.6g}" for x in numbers]
                 writer.writerow([name, column, *texts])
         return out.getvalue()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.common import with_block
 from reproduction import paper_tables
-from reproduction.comparison import Figure, markdown, short
+from reproduction.comparison import Pair, markdown, short
 from reproduction.experiments.tau_grid import grids_and_paths
 from reproduction.items import ITEMS
 from reproduction.paper import (
@@ -208,7 +208,7 @@ def blord_table(results: Results) -> str:
         found = entry(results, "blord", data)
         if found is None:
             continue
-        gap = Figure(found["acc"], paper[data]).gap
+        gap = Pair(found["acc"], paper[data]).gap
         low, high = min(found["accuracies"]), max(found["accuracies"])
         lines = [_acc(results, row, data) for row in ("blord-path", "blord-auto")]
         rows.append(
@@ -310,14 +310,14 @@ def _fits(grid: Entry) -> int:
 def cost_table(results: Results) -> str:
     """Return the cost of the protocol and of a path, by data set."""
     rows = []
-    for data, (whole, path) in _seconds(results).items():
+    for data, (all_fits, path) in _seconds(results).items():
         found = entry(results, "blord", data)
         assert found is not None  # _seconds has it
         chosen = entry(results, "blord-auto", data)
         auto = "-" if chosen is None else f"{chosen['seconds']:.2f}"
         rows.append(
-            [data, f"{_fits(found)}", f"{found['seconds']:.1f}", f"{whole:.0f}",
-             f"{path:.2f}", f"{100 * path / whole:.2g} %", auto]
+            [data, f"{_fits(found)}", f"{found['seconds']:.1f}", f"{all_fits:.0f}",
+             f"{path:.2f}", f"{100 * path / all_fits:.2g} %", auto]
         )  # fmt: skip
     head = ["data", "fits run", "their seconds", "seconds of all 5,000 fits"]
     head += ["seconds of a path", "share of all fits", "with tau and shares chosen"]
@@ -364,7 +364,7 @@ def _spread(found: Entry | None) -> str:
 
 def errata_list() -> str:
     """Return the numbers of the paper that cannot be right."""
-    figures = [
+    numbers = [
         f"- {paper_tables.NAMES[table]} of `{method}`, {data}: {why}."
         for (table, method, data), why in ERRATA.items()
     ]
@@ -372,7 +372,7 @@ def errata_list() -> str:
         f"- {where}: printed as {short(wrong)}, but is {short(right)}."
         for where, wrong, right in WRONG_GAPS
     ]
-    return "\n".join(figures + gaps)
+    return "\n".join(numbers + gaps)
 
 
 def measured(results: Results) -> str:

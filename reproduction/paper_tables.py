@@ -7,7 +7,7 @@ import numpy as np
 
 from lordclust.datasets.synthetic import MIXTURES
 from lordclust.metrics import imbalance_rate
-from reproduction.comparison import Figure, Table
+from reproduction.comparison import Pair, Table
 from reproduction.experiments.scores import CORRELATED, DETERMINISTIC, MEMBERS, ROUNDED
 from reproduction.experiments.tau_grid import grids_and_paths
 from reproduction.paper import (
@@ -47,11 +47,11 @@ def scores(results: Results, score: str) -> Table:
         if all(x is None for x in ours.values()):
             continue
         theirs, star = paper.get(method, {}), partial(_star, score, method)
-        average = Figure(_mean(ours, NINE), theirs.get("average"), star("average"))
+        average = Pair(_mean(ours, NINE), theirs.get("average"), star("average"))
         rows[ROWS.get(method, f"`{method}`")] = [
-            *(Figure(ours[data], theirs.get(data), star(data)) for data in SETS),
+            *(Pair(ours[data], theirs.get(data), star(data)) for data in SETS),
             average,
-            Figure(_mean(ours, COMPARABLE), _mean(theirs, COMPARABLE)),
+            Pair(_mean(ours, COMPARABLE), _mean(theirs, COMPARABLE)),
         ]
     head = ["method", *SETS, "average of nine", "of the comparable eight"]
     return Table(NAMES[score], head, rows, _notes(results)).without_empty()
@@ -121,9 +121,9 @@ def r2(results: Results) -> Table:
         }
         if any(x is not None for x in ours.values()):
             known = [x for x in ours.values() if x is not None]
-            figures = [Figure(ours[data], paper[method].get(data)) for data in SETS]
-            average = Figure(float(np.mean(known)), paper[method]["average"])
-            rows[f"`{method}`"] = [*figures, average]
+            pairs = [Pair(ours[data], paper[method].get(data)) for data in SETS]
+            average = Pair(float(np.mean(known)), paper[method]["average"])
+            rows[f"`{method}`"] = [*pairs, average]
     notes = [
         "Negative where better objectives have worse accuracies; empty where one of "
         "them does not vary from start to start.",
@@ -146,22 +146,22 @@ def tau(results: Results) -> Table:
     for rule, name in names.items():
         ours = {data: taus[rule][0] for data, taus in found.items()}
         off = [abs(taus[rule][0] - taus["best"][0]) for taus in found.values()]
-        last = Figure(float(np.mean(off)) if off else None, values[rule]["mae"])
-        rows[name] = [*_figures(ours, values[rule], SETS), last]
+        last = Pair(float(np.mean(off)) if off else None, values[rule]["mae"])
+        rows[name] = [*_pairs(ours, values[rule], SETS), last]
     for rule, name in names.items():
         ours = {data: taus[rule][1] for data, taus in found.items()}
-        last = Figure(_mean(ours, NINE), accuracies[rule]["average"])
-        rows[f"ACC at {name}"] = [*_figures(ours, accuracies[rule], SETS), last]
+        last = Pair(_mean(ours, NINE), accuracies[rule]["average"])
+        rows[f"ACC at {name}"] = [*_pairs(ours, accuracies[rule], SETS), last]
     head = ["", *SETS, "mean error, average of nine"]
     return Table("Rules for tau", head, rows).without_empty()
 
 
-def _figures(
+def _pairs(
     ours: Mapping[str, float | None],
     theirs: Mapping[str, float],
     names: Iterable[str],
-) -> list[Figure]:
-    return [Figure(ours.get(name), theirs.get(name)) for name in names]
+) -> list[Pair]:
+    return [Pair(ours.get(name), theirs.get(name)) for name in names]
 
 
 def _taus(grid: Entry, path: Entry) -> dict[str, tuple[float, float]]:
@@ -185,10 +185,10 @@ def mu(results: Results) -> Table:
             for shares in theirs
         }
         for shares in theirs:
-            row = _figures(ours[shares], theirs[shares], UNEVEN)
+            row = _pairs(ours[shares], theirs[shares], UNEVEN)
             rows[f"`{method}`, {shares} shares"] = row
         gaps = [_gaps(pair) for pair in (ours, theirs)]
-        rows[f"`{method}`, gap"] = [Figure(gaps[0][d], gaps[1][d]) for d in UNEVEN]
+        rows[f"`{method}`, gap"] = [Pair(gaps[0][d], gaps[1][d]) for d in UNEVEN]
     notes = ["`blord` at the tau with the best accuracy, for equal and true shares."]
     table = Table("Equal and true shares", ["", *UNEVEN], rows, notes)
     return table.without_empty()
@@ -220,7 +220,7 @@ def synthetic(results: Results, score: str = "acc") -> Table:
     rows = {}
     for method in ("gmm", "lord", "blord"):
         for shares in ("true", "equal"):
-            figures = []
+            pairs = []
             for data in MIXTURES:
                 found = find(
                     results, "synthetic", method=method, data=data, shares=shares
@@ -228,8 +228,8 @@ def synthetic(results: Results, score: str = "acc") -> Table:
                 ours = None if found is None else found[score]
                 spread = None if found is None or score != "acc" else found["spread"]
                 theirs = paper[method, data, shares]
-                figures.append(Figure(ours, theirs, spread=spread))
-            rows[f"`{method}`, {shares} shares"] = figures
+                pairs.append(Pair(ours, theirs, spread=spread))
+            rows[f"`{method}`, {shares} shares"] = pairs
     head = ["", *(_mixture(counts) for counts in MIXTURES.values())]
     first = next(iter(results.get("synthetic", [])), {"draws": 0, "starts": 0})
     notes = [

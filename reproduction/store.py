@@ -120,10 +120,7 @@ def _lock(file: FileIO, path: Path) -> None:
 def _drop_torn_line(path: Path) -> None:
     """Cut off what follows the last line break."""
     with open(path, "r+b") as file:
-        whole = file.read()
-        end = whole.rfind(b"\n") + 1
-        if end < len(whole):
-            file.truncate(end)
+        file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _parsed(line: bytes) -> Record | None:

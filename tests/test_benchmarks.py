@@ -1,4 +1,4 @@
-"""No figure on a page is typed by hand: pages come from the results file."""
+"""Every number on a page is generated from the results."""
 
 import json
 

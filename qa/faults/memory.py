@@ -77,13 +77,13 @@ def measured(n: int, k: int, dtype: str) -> dict[str, Any]:
     }
 
 
-def under_a_limit(room: float) -> str:
+def under_a_limit(extra: float) -> str:
     """Return how a fit ends that may take this many bytes more (``ulimit -v``)."""
     n, k, dtype = LIMITED
     S = graph(n)
     fit(graph(200), 2, dtype)
     used = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = used * resource.getpagesize() + int(room)
+    limit = used * resource.getpagesize() + int(extra)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:
         fit(S, k, dtype)

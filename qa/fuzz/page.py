@@ -81,7 +81,7 @@ def _others() -> dict[str, str]:
     return found
 
 
-def figures(results: dict[str, Any]) -> str:
+def results_text(results: dict[str, Any]) -> str:
     """Return the results as text of the page."""
     rows = list(results.values())
     inputs = sum(row["inputs"] for row in rows)
@@ -113,7 +113,7 @@ def _all_facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def write() -> int:
     """Write the results into the page."""
-    shown = figures(json.loads(RESULTS.read_text()))
+    shown = results_text(json.loads(RESULTS.read_text()))
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(with_block(text, "figures", shown), encoding="utf-8")
+    PAGE.write_text(with_block(text, "results", shown), encoding="utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""The committed results: the page and its figures come from them alone."""
+"""The page and its figures are generated from the committed results."""
 
 import pytest
 

@@ -62,7 +62,7 @@ def test_projected_starts_are_feasible_and_on_the_boundary():
     V = scores.projected_start("iris", 0)
     omega = inputs.omega("iris")
     assert feasibility_error(V, omega) < 1e-9
-    assert (V == 0).mean() > 0.5  # most of it, as the paper says
+    assert (V == 0).mean() > 0.5  # most of it, as in the paper
 
 
 def test_a_grid_is_a_fit_for_each_tau():
@@ -128,16 +128,16 @@ def test_mixtures(method):
 def test_finished_cells_are_not_run_again(tmp_path):
     path = tmp_path / "cells.jsonl"
     cells = [Cell("scores", "symnmf", "iris", seed) for seed in range(2)]
-    told = []
-    run_cells(cells[:1], path, report=lambda *what: told.append(what))
-    run_cells([*cells, *cells], path, report=lambda *what: told.append(what))
-    assert [cell.seed for cell, _, _ in told] == [0, 1]
+    reported = []
+    run_cells(cells[:1], path, report=lambda *what: reported.append(what))
+    run_cells([*cells, *cells], path, report=lambda *what: reported.append(what))
+    assert [cell.seed for cell, _, _ in reported] == [0, 1]
     assert len(Store(path).records()) == 2
 
 
 def test_a_failed_cell_says_why_and_is_not_kept(tmp_path):
-    told = []
+    reported = []
     bad = Cell("scores", "symnmf", "iris", settings={"max_iter": 0})
-    run_cells([bad], tmp_path / "x", report=lambda *what: told.append(what))
-    assert "max_iter must be a positive integer" in told[0][1]["error"]
+    run_cells([bad], tmp_path / "x", report=lambda *what: reported.append(what))
+    assert "max_iter must be a positive integer" in reported[0][1]["error"]
     assert Store(tmp_path / "x").records() == {}

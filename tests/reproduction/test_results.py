@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from reproduction.comparison import Figure, Table, short
+from reproduction.comparison import Pair, Table, short
 from reproduction.experiments import collect
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
@@ -108,8 +108,8 @@ def test_fewer_sets_methods_and_starts():
 
 def table():
     rows = {
-        "`a`": [Figure(0.5, 0.45), Figure(None, 0.2, "*")],
-        "b": [Figure(1.0), Figure()],
+        "`a`": [Pair(0.5, 0.45), Pair(None, 0.2, "*")],
+        "b": [Pair(1.0), Pair()],
     }
     return Table("T", ["method", "wine", "ecoli"], rows, ["A note."])
 

@@ -32,11 +32,11 @@ def test_what_was_appended_is_there(store):
 @pytest.mark.parametrize("lost", range(1, 60))
 def test_a_torn_line_costs_one_cell(store, lost):
     store.append(A, {"acc": 0.5})
-    whole = len(store.path.read_bytes())
+    complete = len(store.path.read_bytes())
     store.append(B, {"acc": 0.75})
     size = len(store.path.read_bytes())
     with open(store.path, "r+b") as file:
-        file.truncate(max(whole, size - lost))
+        file.truncate(max(complete, size - lost))
     assert set(store.records()) == {A.key}
     store.append(B, {"acc": 0.75})
     assert set(store.records()) == {A.key, B.key}

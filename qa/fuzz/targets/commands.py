@@ -257,9 +257,9 @@ def _check_files(
     require("--force" in line or not known, "old files are kept", known)
     require(changed <= {str(Path(x)) for x in line}, "only named files are written",
             changed)  # fmt: skip
-    asked = {value: KINDS.get(word) for word, value in pairwise(line)}
+    named = {value: KINDS.get(word) for word, value in pairwise(line)}
     for name in changed:
-        kind = {Path(value): kind for value, kind in asked.items()}[Path(name)]
+        kind = {Path(value): kind for value, kind in named.items()}[Path(name)]
         _check_complete(Path(name), kind or Path(name).suffix)
 
 
