@@ -31,7 +31,7 @@ def test_a_missing_bound_is_refused():
         floors(project)
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
+def test_the_wheel_contains_only_the_package(tmp_path):
     wheel = pytest.importorskip("hatchling.builders.wheel")
     (file,) = wheel.WheelBuilder(str(ROOT)).build(
         directory=str(tmp_path), versions=["standard"]

@@ -116,7 +116,8 @@ def blas_threads() -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m qa.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m qa.soak", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page", action="store_true", help="write docs/trust/soak.md")

@@ -43,7 +43,7 @@ def test_wrong_number_of_counts():
         four_gaussians([1, 2, 3])
 
 
-def test_block_graph_has_the_densities_asked_for():
+def test_block_graph_has_the_requested_densities():
     S, y = block_graph([100, 150], p_in=0.5, p_out=0.1, random_state=0)
     dense = S.toarray()
     np.testing.assert_array_equal(dense, dense.T)

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from reproduction.command import reproduce
+from reproduction.items import ITEMS
 
 SMALL = ["--only", "synthetic-20-40-60-80", "--methods", "gmm", "--restarts", "2"]
 
@@ -60,7 +61,7 @@ def test_mistakes_are_one_sentence(tmp_path):
         assert not (tmp_path / "out").exists()
 
 
-def test_data_that_cannot_be_had_is_said_first(tmp_path, monkeypatch):
+def test_missing_data_are_reported_first(tmp_path, monkeypatch):
     monkeypatch.setenv("LORDCLUST_DATA", str(tmp_path))
     result = call("table-acc", "--only", "yale", "-o", tmp_path / "out")
     assert result.exit_code == 3
@@ -97,6 +98,7 @@ def test_it_runs_as_a_module(tmp_path):
     result = run_in(tmp_path, [*command, "--help"])
     assert result.returncode == 0
     assert "Usage: python -m reproduction [OPTIONS] NAME...|all" in result.stdout
+    assert set(ITEMS) <= set(result.stdout.split())
     result = run_in(tmp_path, [*command, "table-acc", "--only", "wines"])
     assert result.returncode == 3
     assert result.stderr.startswith("Error: ")

@@ -13,11 +13,11 @@ def results():
     return page.read()
 
 
-def test_the_page_is_made_from_the_results(results):
+def test_the_page_is_generated_from_the_results(results):
     assert page.PAGE.read_text() == page.render(results)
 
 
-def test_the_readme_is_made_from_the_results(results):
+def test_the_readme_is_generated_from_the_results(results):
     text = page.README.read_text()
     assert text == with_block(text, "ranking", page.ranking(results))
 

@@ -76,7 +76,7 @@ def test_a_grid_is_a_fit_for_each_tau():
     assert record["acc"][2] == round(accuracy(load("iris").y, P.argmax(axis=1)), 5)
 
 
-def test_a_path_knows_tau_0_and_the_rules():
+def test_a_path_has_tau_0_and_the_rules():
     record = run("path", "blord", "iris", 0, {"taus": 20})
     _, ends = inputs.graph("iris")
     assert ends.gamma(record["tau_0"]) == pytest.approx(0, abs=1e-3 * ends.high)
@@ -85,7 +85,7 @@ def test_a_path_knows_tau_0_and_the_rules():
 
 
 @pytest.mark.parametrize("method", ["lord", "blord"])
-def test_both_algorithms_end_alike(method):
+def test_both_algorithms_reach_the_same_objective(method):
     settings = {"max_iter": 4000} | ({"tau": 0.4} if method == "blord" else {})
     record = run("descent", method, "iris", 0, settings)
     slow, fast = record["paper"], record["fast"]
@@ -97,7 +97,7 @@ def test_both_algorithms_end_alike(method):
     assert slow["curve"][-1] == pytest.approx(slow["objective"], rel=1e-4)
 
 
-def test_pictures_survive_the_file():
+def test_pictures_are_the_same_after_encoding():
     P = np.repeat(np.eye(3), 60, axis=0)
     Z = thumbnail(P, np.arange(180))
     assert Z.shape == (96, 96)
@@ -135,7 +135,7 @@ def test_finished_cells_are_not_run_again(tmp_path):
     assert len(Store(path).records()) == 2
 
 
-def test_a_failed_cell_says_why_and_is_not_kept(tmp_path):
+def test_a_failed_cell_reports_its_error_and_is_not_kept(tmp_path):
     reported = []
     bad = Cell("scores", "symnmf", "iris", settings={"max_iter": 0})
     run_cells([bad], tmp_path / "x", report=lambda *what: reported.append(what))

@@ -35,7 +35,7 @@ def test_printed_methods_are_ours(score):
     assert len(METHODS) == 20
 
 
-def test_accuracy_never_exceeds_purity_but_for_the_erratum():
+def test_accuracy_never_exceeds_purity_except_for_the_erratum():
     pur = printed("pur")
     wrong = {
         ("acc", method, data)
@@ -74,7 +74,7 @@ def test_every_figure_has_a_name_and_a_caption():
         chosen(["table-ac"])
 
 
-def test_tables_of_nothing_are_empty():
+def test_tables_without_results_are_empty():
     nothing = {"facts": [], "asked": 0, "finished": 0}
     for item in ITEMS.values():
         if item.is_table:

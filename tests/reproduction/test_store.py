@@ -22,7 +22,7 @@ def test_nothing_yet(store):
     assert store.records() == {}
 
 
-def test_what_was_appended_is_there(store):
+def test_appended_cells_are_read(store):
     store.append(A, {"acc": 0.5})
     store.append(B, {"acc": 0.75})
     found = Store(store.path).records()
@@ -50,7 +50,7 @@ def test_a_cell_counts_once(store):
     assert [r["acc"] for r in store.records().values()] == [0.5]
 
 
-def test_lines_of_others_are_passed_over(store):
+def test_other_lines_are_ignored(store):
     store.path.write_bytes(b'not json\n[1]\n{"no": "key"}\n\xff\xfe\n')
     store.append(A, {"acc": 0.5})
     assert set(store.records()) == {A.key}
