@@ -7,8 +7,13 @@ from importlib import import_module
 import pytest
 
 import lordclust
+import reproduction
 
-MODULES = [m.name for m in pkgutil.walk_packages(lordclust.__path__, "lordclust.")]
+MODULES = [
+    module.name
+    for package in (lordclust, reproduction)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+]
 
 
 @pytest.mark.parametrize("name", [m for m in MODULES if "__main__" not in m])

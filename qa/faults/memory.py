@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from benchmarks.common import added_memory
 from lordclust._core.memory import solver_bytes
+from lordclust._core.typing import Graph
 
 #: Samples, clusters and dtype of the fits whose peak is measured.
 CASES = (
@@ -37,7 +38,7 @@ def graph(n: int, q: int = 15) -> Any:
     return sp.csr_array(A + A.T)
 
 
-def fit(S: Any, k: int, dtype: str) -> None:
+def fit(S: Graph, k: int, dtype: str) -> None:
     """Fit in few steps, with a loose tolerance; it needs as much memory as any fit."""
     from lordclust import BLoRD
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lordclust import graph
+from lordclust._core.typing import Graph
 from qa.fuzz import strategies
 from qa.fuzz.outcome import (
     Outcome,
@@ -83,7 +84,7 @@ def samples(case: dict[str, Any]) -> Any:
     return _as_given(X, case)
 
 
-def _as_given(X: Any, case: dict[str, Any]) -> Any:
+def _as_given(X: Graph, case: dict[str, Any]) -> Any:
     """Return samples in the type and shape of a case."""
     if "shape" in case:
         X = np.resize(X, case["shape"])
@@ -96,13 +97,13 @@ def _as_given(X: Any, case: dict[str, Any]) -> Any:
     return X
 
 
-def _knn(X: Any, case: dict[str, Any]) -> Any:
+def _knn(X: Graph, case: dict[str, Any]) -> Any:
     names = ("n_neighbors", "metric", "include_self", "scale_neighbor", "search")
     given = {name: case[name] for name in names if name in case}
     return graph.KNNGraph(**given).build(X)
 
 
-def _from_neighbors(X: Any, case: dict[str, Any]) -> Any:
+def _from_neighbors(X: Graph, case: dict[str, Any]) -> Any:
     rng, n = np.random.default_rng(case["seed"]), case["n"]
     index = rng.integers(-1, max(1, n + (case["d"] == 20)), (n, max(1, case["d"])))
     d = X.toarray() if sparse.issparse(X) else X
@@ -113,31 +114,31 @@ def _from_neighbors(X: Any, case: dict[str, Any]) -> Any:
     return graph.KNNGraph(**given).from_neighbors(index, d)
 
 
-def _gaussian(X: Any, case: dict[str, Any]) -> Any:
+def _gaussian(X: Graph, case: dict[str, Any]) -> Any:
     return graph.gaussian_kernel(X, case.get("bandwidth"))
 
 
-def _self_tuning(X: Any, case: dict[str, Any]) -> Any:
+def _self_tuning(X: Graph, case: dict[str, Any]) -> Any:
     return graph.self_tuning_kernel(X, case.get("scale_neighbor", 7))
 
 
-def _linear(X: Any, case: dict[str, Any]) -> Any:
+def _linear(X: Graph, case: dict[str, Any]) -> Any:
     return graph.linear_kernel(X)
 
 
-def _square(X: Any, case: dict[str, Any]) -> Any:
+def _square(X: Graph, case: dict[str, Any]) -> Any:
     """Return a square matrix, symmetric or not."""
     n = min(X.shape) if X.ndim == 2 else 0
     S = X[:n, :n] if X.ndim == 2 else X
     return S if case.get("include_self") else graph.symmetrize(S)
 
 
-def _precomputed(X: Any, case: dict[str, Any]) -> Any:
+def _precomputed(X: Graph, case: dict[str, Any]) -> Any:
     X = X.tocsr() if sparse.issparse(X) else X
     return graph.make_affinity("precomputed", _square(X, case))
 
 
-def _unit_sum(X: Any, case: dict[str, Any]) -> Any:
+def _unit_sum(X: Graph, case: dict[str, Any]) -> Any:
     X = X.tocsr() if sparse.issparse(X) else X
     S = graph.scale_to_unit_sum(graph.make_affinity("precomputed", _square(X, case)))
     require(abs(S.sum() - 1) < 1e-3, "the entries sum to 1")
@@ -171,7 +172,7 @@ def check(case: dict[str, Any]) -> Outcome:
     return Outcome(kind, "built")
 
 
-def _check_graph(S: Any, weights: bool) -> None:
+def _check_graph(S: Graph, weights: bool) -> None:
     """Fail unless S is a valid input of the solver."""
     require(S.ndim == 2 and S.shape[0] == S.shape[1], "S is square", S.shape)
     require_finite(S, "S")

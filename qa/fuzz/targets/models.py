@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lordclust import BLoRD, LoRD, tau_path
+from lordclust._core.typing import FloatArray
 from lordclust.files.archive import DOCUMENT
 from lordclust.methods._saving import load_model
 from qa.fuzz import mutate, seeds
@@ -206,7 +207,7 @@ def _use(model: Any) -> str:
     return "loaded"
 
 
-def _check_probabilities(P: Any) -> None:
+def _check_probabilities(P: FloatArray) -> None:
     """Fail unless rows are finite, nonnegative and sum to 1."""
     require_finite(P, "probabilities")
     require(P.min() >= -1e-6, "probabilities are nonnegative")

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust import BLoRD, LoRD, tau_path
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from qa.fuzz import strategies
 from qa.fuzz.outcome import (
     Outcome,
@@ -60,7 +61,7 @@ def cases() -> Any:
     return strategies.cases(usual, _ODDITIES)
 
 
-def graph(case: dict[str, Any], rng: Any) -> Any:
+def graph(case: dict[str, Any], rng: np.random.Generator) -> Any:
     """Return the similarity of a case."""
     n = case["n"]
     mask = rng.random((n, n)) < case.get("density", 0.4)
@@ -80,7 +81,7 @@ def graph(case: dict[str, Any], rng: Any) -> Any:
     return S if case.get("dense") else sparse.csr_array(S)
 
 
-def _options(case: dict[str, Any], rng: Any) -> dict[str, Any]:
+def _options(case: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Return the options that a fit and a path share."""
     n, k = case["n"], case["k"]
     shares = None
@@ -113,7 +114,7 @@ def _options(case: dict[str, Any], rng: Any) -> dict[str, Any]:
     }
 
 
-def _path(S: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+def _path(S: Graph, case: dict[str, Any], options: dict[str, Any]) -> None:
     kind = {"dtype": "float32"} if case.get("dtype") == "float32" else {}
     path = tau_path(S, case["k"], taus=case.get("taus"), **options, **kind, n_jobs=1)
     require_finite(path.objectives, "the objectives")
@@ -124,7 +125,7 @@ def _path(S: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
         _check_membership(P, case, options)
 
 
-def _model(cls: Any, S: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+def _model(cls: Any, S: Graph, case: dict[str, Any], options: dict[str, Any]) -> None:
     fitted = {name: options[name] for name in ("sample_weight", "known_labels")}
     given = {name: value for name, value in options.items() if name not in fitted}
     names = ("rounding", "proba_top", *(["tau"] if cls is BLoRD else []))
@@ -151,7 +152,9 @@ def _model(cls: Any, S: Any, case: dict[str, Any], options: dict[str, Any]) -> N
     _check_labels(model.labels_, case, options)
 
 
-def _check_membership(P: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+def _check_membership(
+    P: FloatArray, case: dict[str, Any], options: dict[str, Any]
+) -> None:
     """Fail unless rows sum to 1, and columns to the shares where these are strict."""
     n, k = case["n"], case["k"]
     single = case.get("dtype") == "float32"
@@ -170,7 +173,9 @@ def _check_membership(P: Any, case: dict[str, Any], options: dict[str, Any]) -> 
     require(off < tol, "columns have their shares", off)
 
 
-def _check_labels(labels: Any, case: dict[str, Any], options: dict[str, Any]) -> None:
+def _check_labels(
+    labels: IntArray, case: dict[str, Any], options: dict[str, Any]
+) -> None:
     """Fail unless labels are clusters, and known ones are kept."""
     inside = labels.min() >= 0 and labels.max() < case["k"]
     require(labels.shape == (case["n"],) and inside, "labels are clusters")

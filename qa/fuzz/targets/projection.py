@@ -62,7 +62,7 @@ def check(case: dict[str, Any]) -> Outcome:
     return Outcome("newton", "projected")
 
 
-def _matrix(case: dict[str, Any], rng: Any) -> FloatArray:
+def _matrix(case: dict[str, Any], rng: np.random.Generator) -> FloatArray:
     shape = n, k = case["n"], case["k"]
     U = {
         "normal": lambda: rng.standard_normal(shape),
@@ -79,7 +79,7 @@ def _matrix(case: dict[str, Any], rng: Any) -> FloatArray:
     return np.asarray(U)
 
 
-def _mu(case: dict[str, Any], rng: Any) -> FloatArray:
+def _mu(case: dict[str, Any], rng: np.random.Generator) -> FloatArray:
     k = case["k"]
     shares = {
         "equal": lambda: np.ones(k),
@@ -92,7 +92,7 @@ def _mu(case: dict[str, Any], rng: Any) -> FloatArray:
     return np.sqrt(shares / total)
 
 
-def _weights(case: dict[str, Any], rng: Any) -> Any:
+def _weights(case: dict[str, Any], rng: np.random.Generator) -> Any:
     n, kind = case["n"], case.get("weights")
     if kind is None:
         return None
