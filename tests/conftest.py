@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 # Parallel workers that each use all cores for small matrices wait for each other.
@@ -30,12 +31,30 @@ settings.register_profile("thorough", max_examples=1000, **common)
 settings.load_profile("steady")
 
 
+@cache
+def slow_tests():
+    """Return what ``make quick`` leaves out: slow.txt, and the modules of baselines."""
+    from lordclust.registry import BUILT_IN
+
+    names = {line.name for line in BUILT_IN} - {"lord", "blord"}
+    slow = (TESTS / "slow.txt").read_text(encoding="utf-8").split()
+    return (*slow, *(f"methods/test_{name}.py" for name in names))
+
+
 def pytest_collection_modifyitems(items):
-    """Mark the folders, modules and tests of slow.txt; ``make quick`` skips them."""
-    slow = tuple((TESTS / "slow.txt").read_text(encoding="utf-8").split())
+    """Mark the slow tests."""
+    slow = slow_tests()
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(slow):
             item.add_marker("slow")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import slow modules where ``-m "not slow"`` leaves them out."""
+    if config.getoption("markexpr") == "not slow" and collection_path != TESTS:
+        name = collection_path.relative_to(TESTS).as_posix()
+        return f"{name}/".startswith(slow_tests()) or None
+    return None
 
 
 @pytest.fixture
