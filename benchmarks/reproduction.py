@@ -21,8 +21,8 @@ from lordclust.reproduction.table import markdown, short
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, FOLDER = DOCS / "reproduction.md", DOCS / "reproduction"
 RESULTS = FOLDER / "results.json"
-README = DOCS.parent / "README.md"
-#: The column of the README's ranking.
+RANKING = DOCS / "accuracy.md"
+#: The column of the ranking.
 MEAN = "of the comparable eight"
 
 
@@ -32,7 +32,7 @@ def read() -> dict[str, Any]:
 
 
 def with_ranking(text: str, results: dict[str, Any]) -> str:
-    """Return the README with the mean accuracies written anew, best first."""
+    """Return the page with its table of mean accuracies, best first."""
     table = tables.scores(results, "acc")
     place = table.head.index(MEAN) - 1
     figures = {name: row[place] for name, row in table.rows.items()}
@@ -53,7 +53,7 @@ def main(folder: str = "reproduction-output") -> None:
         if not item.is_table:
             write_item(item, results, FOLDER)
     PAGE.write_text(render(results))
-    README.write_text(with_ranking(README.read_text(), results))
+    RANKING.write_text(with_ranking(RANKING.read_text(), results))
 
 
 if __name__ == "__main__":

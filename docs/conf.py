@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "mathml",
     "plain_docstrings",
     "numpydoc",
     "myst_parser",
@@ -29,9 +30,10 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
-highlight_language = "none"  # blocks without a language hold formulas
+highlight_language = "none"
+html_math_renderer = "mathml"
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True

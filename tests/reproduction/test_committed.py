@@ -18,7 +18,7 @@ def test_the_page_is_made_from_the_results(results):
 
 
 def test_the_readme_is_made_from_the_results(results):
-    text = reproduction.README.read_text()
+    text = reproduction.RANKING.read_text()
     assert text == reproduction.with_ranking(text, results)
 
 
