@@ -78,7 +78,7 @@ def test_every_page_is_in_a_table_of_contents():
     pages = {*DOCS.glob("*.md"), *DOCS.glob("guide/*.md"), *DOCS.glob("trust/*.md")}
     for page in pages:
         lists = re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S)
-        for entry in "\n".join(lists).split():
+        for entry in re.findall(r"[\w./-]+(?=>?$)", "\n".join(lists), flags=re.M):
             named.add((page.parent / f"{entry}.md").resolve())
     assert pages <= named
 
