@@ -33,4 +33,5 @@ def to_mathml(latex: str) -> str:
     """Return one formula; the LaTeX is kept as its alternative text."""
     latex = latex.strip().removeprefix(r"\;")
     math = convert(latex).replace('display="inline"', 'displaystyle="true"')
+    math = math.replace('mathvariant="bold">1<', ">\N{MATHEMATICAL BOLD DIGIT ONE}<")
     return math.replace("<math ", f'<math alttext="{escape(latex)}" ', 1)
