@@ -40,7 +40,8 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings state them
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-copybutton_prompt_text = ">>> "
+copybutton_prompt_text = r">>> |\$ "
+copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),

@@ -1,7 +1,7 @@
 r"""Read docstrings as the plain text they are in an editor.
 
 They show a formula by indentation, a norm by bars and a fitted attribute by its name.
-reStructuredText would take these for a quotation, a substitution and a link.
+reStructuredText would read these as a quotation, a substitution and a link.
 
 >>> print(to_latex("min ||S - VV'||_F^2   over   V >= 0"))
 \min  \Vert S - VV^{\top} \Vert _{F}^{2} \quad \;\text{over}\; V \ge  0
@@ -46,7 +46,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def skip_alias(app: Any, what: Any, name: Any, obj: Any, *rest: Any) -> bool | None:
-    """Leave out the fields of a named tuple: its docstring says more of them."""
+    """Leave out the fields of a named tuple: its docstring describes them."""
     return True if str(obj.__doc__).startswith("Alias for field") else None
 
 
