@@ -53,7 +53,7 @@ def skip_alias(app: Any, what: Any, name: Any, obj: Any, *rest: Any) -> bool | N
 def rewrite(app: Any, what: Any, name: Any, obj: Any, options: Any, lines: Any) -> None:
     """Rewrite the lines of a docstring in place."""
     section, before, result = "", "", []
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
         if re.fullmatch("---+", below):
             section = line
         if not line.startswith("    ") or section not in PROSE:
