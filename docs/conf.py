@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "mathml",
     "plain_docstrings",
     "numpydoc",
     "myst_parser",
@@ -29,22 +30,24 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
-highlight_language = "none"  # blocks without a language hold formulas
+highlight_language = "none"
+html_math_renderer = "mathml"
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # numpydoc says the types
+autodoc_typehints = "none"  # the docstrings state them
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-copybutton_prompt_text = ">>> "
+copybutton_prompt_text = r">>> |\$ "
+copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "reset_modules": (),  # they would undo the style
+    "reset_modules": (),  # the defaults would undo the style
     "image_srcset": ["2x"],
     "thumbnail_size": (560, 320),
     "within_subsection_order": "gallery_order.StoryOrder",
@@ -64,10 +67,11 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "methods": [], "notation": []}  # wide tables
+html_sidebars = {name: [] for name in ("index", "install", "tutorial")}

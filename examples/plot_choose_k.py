@@ -2,17 +2,16 @@
 How many clusters?
 ==================
 
-:func:`lordclust.suggest_k` clusters the same graph many times, each time with other
-random weights on its edges, and asks which number of clusters leads to the same
-partition again and again. Here it looks at handwritten digits, and does not know that
-there are ten kinds.
+:func:`lordclust.suggest_k` clusters the same graph many times with randomly perturbed
+edge weights, and measures for which number of clusters the partition is stable. Here it
+is applied to handwritten digits, without their classes.
 """
 
 # %%
 # Try 2 to 14
 # -----------
-# ``affinity="knn"`` makes the graph of nearest neighbours from the images. The score is
-# the stability of the partitions plus the gap between eigenvalues of the graph.
+# ``affinity="knn"`` builds the nearest-neighbour graph of the images. The score is the
+# stability of the partitions plus the eigengap of the graph.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -24,15 +23,15 @@ suggestion = suggest_k(X, range(2, 15), affinity="knn", n_paths=4)
 print(suggestion)
 
 # %%
-# A peak that stands out means more than a high plateau.
+# A distinct peak is more convincing than a high plateau.
 
 suggestion.plot()
 
 # %%
-# What a wrong number does
-# ------------------------
-# The mean image of each cluster. With seven, some mix two digits. With ten, each is one
-# digit. With thirteen, some digits come twice, in two hands.
+# The effect of a wrong number
+# ----------------------------
+# The mean image of each cluster: with seven clusters, some mix two digits; with ten,
+# each is one digit; with thirteen, some digits appear twice, in two styles of writing.
 
 ks = (7, 10, 13)
 fig, axes = plt.subplots(len(ks), max(ks), figsize=(10.5, 2.9))

@@ -1,16 +1,16 @@
 """
-Pictures of a clustering
-========================
+Plots of a clustering
+=====================
 
-What can be seen of a fitted model, on handwritten digits. All pictures follow
-scikit-learn's displays: ``from_estimator`` draws, ``ax`` says where.
+All display classes of :mod:`lordclust.plots`, on handwritten digits. They follow the
+API of scikit-learn's displays: ``from_estimator`` draws into the axes ``ax``.
 """
 
 # %%
 # Samples
 # -------
-# Colour is the cluster, opacity its probability: the faint ones are in doubt. Without
-# ``X`` the samples are laid out by the graph; with it, by principal components.
+# Colour shows the cluster, opacity its probability: faint samples are doubtful. Without
+# ``X`` the layout follows the graph; with it, the principal components.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,9 +38,9 @@ _ = left.set_title("Digits, laid out by their graph")
 # %%
 # Blocks and sizes
 # ----------------
-# The probability that two samples belong together, from 0 (white) to 1, ordered by
-# cluster. Doubtful samples are the pale margins of the blocks. Labels meet the shares
-# asked for only nearly, probabilities exactly.
+# The probability that two samples share a cluster, from 0 (white) to 1, ordered by
+# cluster. Doubtful samples form the pale margins of the blocks. Labels meet the
+# requested shares only approximately, probabilities exactly.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), width_ratios=[1, 1.3])
 BlocksDisplay.from_estimator(model, ax=left)
@@ -49,7 +49,7 @@ _ = SizesDisplay.from_estimator(model, ax=right)
 # %%
 # Along tau
 # ---------
-# With ``keep="all"`` a path remembers every membership, and its blocks can be drawn.
+# With ``keep="all"`` a path stores every membership, so that its blocks can be drawn.
 
 path = tau_path(model.affinity_matrix_, 10, keep="all")
 PathDisplay.from_path(path, y)
@@ -60,10 +60,10 @@ for ax, tau in zip(axes, (0.06, 0.12, 0.3, 1.0), strict=True):
     ax.set(title=f"tau = {path.taus[path.at(tau)]:.2f}", xlabel="", ylabel="")
 
 # %%
-# What was chosen, and how it ended
-# ---------------------------------
-# Some digits only, very unevenly: the evidence of each candidate, in two rounds or
-# more, for shares that were not given. Beside it a descent from a random start.
+# Selection and convergence
+# -------------------------
+# Left, for four digits in very uneven numbers: the evidence of each candidate when
+# shares and tau are chosen automatically. Right: the descent from a random start.
 
 counts = {0: 170, 2: 120, 3: 40, 4: 80}
 few = np.concatenate([np.flatnonzero(y == digit)[:n] for digit, n in counts.items()])

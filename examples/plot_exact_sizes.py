@@ -2,9 +2,9 @@
 Teams of exactly the sizes you need
 ===================================
 
-Four crews read the meters of a town. They can visit 80, 64, 56 and 40 houses. Houses
-near each other should have the same crew, and no crew may have one house more than it
-can visit. ``cluster_sizes`` asks for counts, not for shares, and gets them exactly.
+Four crews read the meters of a town. They can visit 80, 64, 56 and 40 houses. Nearby
+houses should have the same crew, and no crew may get more houses than it can visit.
+``cluster_sizes`` specifies exact counts instead of shares.
 """
 
 # %%
@@ -20,11 +20,11 @@ sizes = np.array([80, 64, 56, 40])
 X = np.random.default_rng(0).uniform(0, [1.5, 1], (240, 2))
 
 # %%
-# Counts as they come, and as they must be
-# ----------------------------------------
-# Clusters of these shares have nearly these counts, as the most probable cluster of a
-# house is asked for one house at a time. With ``cluster_sizes`` the labels are, of all
-# with exactly these counts, those with the largest total probability.
+# Approximate and exact counts
+# ----------------------------
+# With ``proportions`` each house gets its most probable crew, so the counts are
+# approximate. With ``cluster_sizes`` the labels are, of all labellings with exactly
+# these counts, the one with the largest total probability.
 
 near = BLoRD(4, tau=0.2, proportions=sizes / 240).fit(X)
 exact = BLoRD(4, tau=0.2, cluster_sizes=sizes).fit(X)
@@ -32,9 +32,9 @@ print("proportions   ", near.sizes_)
 print("cluster_sizes ", exact.sizes_)
 
 # %%
-# The houses that change hands
-# ----------------------------
-# Houses at the borders, in rings, go to the next crew. All others keep theirs.
+# Which houses change
+# -------------------
+# Some houses at the borders, marked by rings, get another crew. All others keep theirs.
 
 moved = near.labels_ != exact.labels_
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.9), sharex=True, sharey=True)
@@ -47,8 +47,8 @@ axes[0].set_title("most probable crew")
 axes[1].set_title("cluster_sizes=[80, 64, 56, 40]")
 
 # %%
-# Shares of other kinds
-# ---------------------
+# Equal groups
+# ------------
 # ``rounding="exact"`` does the same for proportions: 240 houses for 7 equal crews.
 
 print(BLoRD(7, rounding="exact").fit(X).sizes_)

@@ -1,16 +1,16 @@
 """
-How sure is the clustering? Doubtful digits
-===========================================
+How certain is a clustering?
+============================
 
-A label says where a sample belongs, not how clear that is. Here 1797 handwritten digits
-are clustered without their classes. Then the model is asked: which images are you
-unsure of, which clusters do you confuse, and would you say the same another time?
+A label does not show how clear the assignment is. Here 1797 handwritten digits are
+clustered without their classes. Then the model reports which images are doubtful, which
+clusters are hard to separate, and whether other solution paths agree.
 """
 
 # %%
 # Soft clusters of digits
 # -----------------------
-# The classes are used only to name the clusters, each by its most frequent digit.
+# The classes only serve to name the clusters, each by its most frequent digit.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,10 +26,11 @@ name = np.array(
 right = name[model.labels_] == digits.target
 
 # %%
-# Which images?
-# -------------
-# ``uncertainty_`` is the entropy of a sample's probabilities, from 0 (sure) to 1 (all
-# alike). These are the twelve largest, with their three most probable digits.
+# Doubtful images
+# ---------------
+# ``uncertainty_`` is the normalised entropy of a sample's probabilities, from 0
+# (certain) to 1 (all equal). These are the twelve most doubtful images, with their
+# three most probable digits.
 
 doubtful = np.argsort(-model.uncertainty_)[:12]
 fig, axes = plt.subplots(2, 12, figsize=(11, 2.6), height_ratios=[1.5, 1])
@@ -45,10 +46,10 @@ for (image, bars), i in zip(axes.T, doubtful, strict=True):
 axes[1, 0].set_ylabel("probability")
 
 # %%
-# Which clusters?
-# ---------------
-# ``confusable_pairs`` lists the pairs of clusters that share most probability, and the
-# samples most in doubt between the two.
+# Similar clusters
+# ----------------
+# ``confusable_pairs`` lists the pairs of clusters that share the most probability, and
+# the most doubtful samples between the two.
 
 pairs = model.confusable_pairs(5, n_samples=6)
 fig, axes = plt.subplots(5, 7, figsize=(6.6, 5.2), width_ratios=[2.4, *[1] * 6])
@@ -62,11 +63,11 @@ for row, pair in zip(axes, pairs, strict=True):
         ax.imshow(digits.images[i], cmap="Greys")
 
 # %%
-# Is the doubt worth anything?
-# ----------------------------
-# It is: the surer the model, the more often it is right. Leave the most doubtful images
-# to a person, and the rest has fewer errors. The curve begins with the images that have
-# one digit of probability 1.
+# Is the uncertainty informative?
+# -------------------------------
+# Yes: the more certain the model is, the more often it is correct. If a person handles
+# the most doubtful images, the others have fewer errors. The curve begins with the
+# images that have probability 1 for one digit.
 
 order = np.argsort(model.uncertainty_, kind="stable")
 kept = np.arange(1, len(order) + 1)
@@ -77,16 +78,16 @@ fig, ax = plt.subplots(figsize=(6.4, 3))
 ax.plot(kept[sure - 1 :] / len(order), errors[sure - 1 :])
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.yaxis.set_major_formatter("{x:.1%}")
-ax.set(xlabel="images kept, the surest first", ylabel="in a wrong cluster", ylim=0)
+ax.set(xlabel="images kept, most certain first", ylabel="in a wrong cluster", ylim=0)
 
 # %%
-# Another time?
-# -------------
+# Do other paths agree?
+# ---------------------
 # ``agreement`` solves the same problem along other paths. Samples on which all paths
 # agree are less often wrong.
 
 agreement = model.agreement(3)
-steady = agreement.share == 1
+agreed = agreement.share == 1
 print(agreement)
-print(f"wrong where all agree {1 - right[steady].mean():.1%}")
-print(f"wrong where not       {1 - right[~steady].mean():.1%}")
+print(f"errors where all agree {1 - right[agreed].mean():.1%}")
+print(f"errors elsewhere       {1 - right[~agreed].mean():.1%}")

@@ -1,18 +1,17 @@
 """
-A few known labels go a long way
-================================
+A few known labels help a lot
+=============================
 
-Often a handful of samples are known: an expert has named them, or they were named last
-year. ``fit(X, known_labels=...)`` holds their memberships fixed, and the graph carries
-them to the others. What is known only of pairs, together or apart, is said by
-``must_link`` and ``cannot_link``.
+Often the labels of a few samples are known, for example from an expert. ``fit(X,
+known_labels=...)`` fixes their memberships, and the graph propagates them. Knowledge
+about pairs, together or apart, is passed by ``must_link`` and ``cannot_link``.
 """
 
 # %%
 # Two rings that touch
 # --------------------
-# Rings that stand apart are found as they are. These nearly touch: without help the
-# clusters cut both in half. Three known samples a ring, drawn large, put it right.
+# Separate rings are found without help. These nearly touch, and the clusters cut both
+# in half. Three known samples per ring, drawn large, correct this.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +22,7 @@ from lordclust import BLoRD
 
 
 def reveal(y, count, rng):
-    """Return y with all but count labels a class replaced by -1."""
+    """Return y with all but count labels per class replaced by -1."""
     known = np.full(len(y), -1)
     for label in np.unique(y):
         chosen = rng.choice(np.flatnonzero(y == label), count, replace=False)
@@ -34,20 +33,20 @@ def reveal(y, count, rng):
 rng = np.random.default_rng(0)
 X, y = make_circles(300, factor=0.5, noise=0.1, random_state=0)
 known = reveal(y, 3, rng)
-i, j = rng.integers(len(y), size=(2, 40))  # pairs of samples somebody looked at
+i, j = rng.integers(len(y), size=(2, 40))  # pairs that somebody compared
 together = y[i] == y[j]
 pairs = np.column_stack([i, j])
 
 results = {
     "nothing known": BLoRD(2).fit(X),
-    "three labels a ring": BLoRD(2).fit(X, known_labels=known),
+    "three labels per ring": BLoRD(2).fit(X, known_labels=known),
     "40 pairs": BLoRD(2).fit(
         X, must_link=pairs[together], cannot_link=pairs[~together]
     ),
 }
 
 # %%
-# Full lines join what must be together, dotted ones what must not.
+# Solid lines are must-links, dotted lines cannot-links.
 
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 4), sharex=True, sharey=True)
 for ax, (title, model) in zip(axes, results.items(), strict=True):
@@ -62,11 +61,11 @@ for pair, joined in zip(pairs, together, strict=True):
     axes[2].plot(*X[pair].T, "-" if joined else ":", color="0.35", linewidth=0.8)
 
 # %%
-# How many labels are worth it?
-# -----------------------------
-# 600 handwritten digits, a few of each kind known; the mean over four draws, for the
-# digits that are not known. The classifier by the nearest neighbour sees only the
-# labelled ones.
+# How many labels are needed?
+# ---------------------------
+# 600 handwritten digits with a few known labels per class: the accuracy on the others,
+# mean and range of four draws. A nearest-neighbour classifier uses only the labelled
+# images.
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600], y[:600]
@@ -86,5 +85,5 @@ for score, label in zip(scores, ["B-LoRD", "nearest neighbour"], strict=True):
     ax.plot(counts, score.mean(axis=1), marker="o", label=label)
     ax.fill_between(counts, score.min(axis=1), score.max(axis=1), alpha=0.15)
 ax.yaxis.set_major_formatter("{x:.0%}")
-ax.set(xlabel="known digits of each kind", ylabel="right", xticks=counts)
+ax.set(xlabel="known labels per class", ylabel="accuracy", xticks=counts)
 ax.legend()

@@ -2,10 +2,10 @@
 Eight methods on six toy sets
 =============================
 
-Which method sees which shape? The picture is the counterpart of a famous one in
-scikit-learn's documentation: every column a method, every row a set of samples, the
-number the share of samples in the right group. All methods share one interface,
-:func:`lordclust.make_method`, and run at their defaults.
+Which method finds which shape? This is the counterpart of a well-known figure in
+scikit-learn's documentation: each column is a method, each row a data set, and the
+number is the accuracy. All methods run with their default parameters, through
+:func:`lordclust.make_method`.
 """
 
 # %%
@@ -34,9 +34,8 @@ sets = {
 # %%
 # Eight methods
 # -------------
-# The first five work on the graph of nearest neighbours, kernel k-means on a full
-# kernel, the last two on the samples themselves. B-LoRD and k-means with exact sizes
-# make clusters of equal share unless told otherwise.
+# The first five use the nearest-neighbour graph, kernel k-means a full kernel, and the
+# last two the samples themselves.
 
 methods = {
     "blord": "B-LoRD",
@@ -51,14 +50,14 @@ methods = {
 
 
 def cluster(name, X, k):
-    """Return labels by the method of that name."""
+    """Return the labels of the method with this name."""
     params = {} if name in ("blord", "lord") else {"random_state": 0}
     return make_method(name, n_clusters=k, **params).fit_predict(X)
 
 
 # %%
-# The picture
-# -----------
+# The figure
+# ----------
 
 fig, axes = plt.subplots(len(sets), len(methods), figsize=(11, 9.4))
 for row, (shape, (X, y)) in zip(axes, sets.items(), strict=True):
@@ -73,9 +72,9 @@ for ax, title in zip(axes[0], methods.values(), strict=True):
     ax.set_title(title, loc="center", size=9)
 
 # %%
-# What it shows
-# -------------
-# The spectral methods and B-LoRD follow moons, rings and stretched groups. Spectral
-# methods take sizes as they come. B-LoRD, LoRD and k-means with exact sizes have equal
-# shares unless told otherwise, and fail on the three sizes: pass ``proportions`` or
-# ``sizes`` there, if you know them. LoRD, which has no knob, cuts what is long.
+# Results
+# -------
+# The spectral methods and B-LoRD find moons, rings and stretched groups. B-LoRD, LoRD
+# and k-means with exact sizes have equal shares by default and fail on the three sizes:
+# pass ``proportions`` or ``sizes`` there, if you know them. LoRD, which has no tau,
+# splits elongated groups.

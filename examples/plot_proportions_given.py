@@ -1,15 +1,15 @@
 """
-Groups of unequal size, when you know the shares
-================================================
+Groups of known, unequal size
+=============================
 
-Half of the customers, a third, a tenth: often the sizes of the groups are known before
-the groups are. Clusters of equal share would then be wrong by design. With
-``proportions=[...]`` the mean membership of each cluster is exactly the share you give.
+Half of the customers, a third, a tenth: often the sizes of the groups are known in
+advance. Clusters of equal share would then be wrong by design. With
+``proportions=[...]`` the mean membership of each cluster is exactly the given share.
 """
 
 # %%
-# From a twentieth to a half
-# --------------------------
+# Data
+# ----
 # 600 samples in four groups, with shares of 5 %, 15 %, 30 % and 50 %.
 
 import matplotlib.pyplot as plt
@@ -30,10 +30,10 @@ models = {
 }
 
 # %%
-# What equal shares do
-# --------------------
-# Each cluster must have a quarter of the samples. So the largest group is cut in two,
-# and the smallest is filled up with samples of its neighbours.
+# Equal and given shares
+# ----------------------
+# With equal shares, each cluster must have a quarter of the samples. So the largest
+# group is split, and the smallest is filled up with samples of its neighbours.
 
 
 def matched(labels):
@@ -54,14 +54,13 @@ for ax, (title, labels) in zip(axes, panels.items(), strict=True):
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 # %%
-# Rings mark the samples in a wrong cluster. With the shares given a few are left: at
-# the borders, and a handful in the corner, which few edges tie to their group and which
-# make up the count of another.
+# Rings mark samples in a wrong cluster. With the shares given, few are left: at the
+# borders, and some in the corner, which have few edges to their group.
 #
-# The shares hold
-# ---------------
-# The probabilities meet the shares to rounding, and at tau = 1 the labels nearly or
-# quite.
+# Shares of probabilities and labels
+# ----------------------------------
+# The probabilities meet the shares up to rounding error; at tau = 1 the labels meet
+# them almost exactly.
 
 for title, model in models.items():
     print(title)
@@ -69,4 +68,4 @@ for title, model in models.items():
     print("  samples by label ", model.sizes_)
 
 # %%
-# Counts that must be exact are another matter: see :doc:`/guide/sizes`.
+# For exact counts see :doc:`/guide/sizes`.

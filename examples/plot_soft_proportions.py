@@ -1,18 +1,18 @@
 """
-Shares you are not sure of
-==========================
+Shares as a soft constraint
+===========================
 
-Equal shares are a guess, and often a fair one, but not one to insist on.
-``proportions=(prior, strength)`` makes the shares a wish: a cluster may leave the prior
-if the graph is clearly better for it. The strength says how clearly. ``None`` stands
-for equal shares.
+Equal shares are often a reasonable guess, but only a guess.
+``proportions=(prior, strength)`` turns the shares into a soft constraint: clusters may
+deviate from the prior if the graph favours it, and the strength controls how much.
+``None`` stands for equal shares.
 """
 
 # %%
-# Three groups, not quite equal
-# -----------------------------
-# Their shares are 46 %, 31 % and 23 %. The model is told nothing but "three, about the
-# same size".
+# Three groups of different size
+# ------------------------------
+# Their shares are 46 %, 31 % and 23 %. The model only knows that there are three, of
+# similar size.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,9 +29,9 @@ X, y = make_blobs(
 # %%
 # From free to exact
 # ------------------
-# Without a wish one cluster takes everything: that cuts no edge. A weak wish is enough
-# to have three clusters, and they have the sizes of the groups. A strong one makes them
-# equal, and part of the largest group goes to the others.
+# Without a constraint one cluster takes all samples, because this cuts no edge. A weak
+# constraint is enough for three clusters with the sizes of the groups. A strong one
+# makes them equal, and part of the largest group goes to the others.
 
 strengths = [0.0, 0.05, 100.0]
 models = [BLoRD(3, proportions=(None, s)).fit(X) for s in strengths]
@@ -41,14 +41,14 @@ for ax, strength, model in zip(axes, strengths, models, strict=True):
     ax.scatter(*X.T, s=16, c=[f"C{j}" for j in model.labels_])
     ax.set_title(f"strength {strength:g}")
     shares = ", ".join(f"{share:.0%}" for share in model.proportions_)
-    ax.set_xlabel(f"{shares}; {accuracy(y, model.labels_):.0%} right")
+    ax.set_xlabel(f"{shares}; accuracy {accuracy(y, model.labels_):.0%}")
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 # %%
-# All strengths
-# -------------
-# ``proportions_`` holds the shares that were reached. For weak wishes they are those of
-# the groups, drawn dashed.
+# Vary the strength
+# -----------------
+# ``proportions_`` has the resulting shares. For weak constraints they are those of the
+# groups (dashed).
 
 grid = np.geomspace(0.01, 100, 17)
 reached = [BLoRD(3, proportions=(None, s)).fit(X).proportions_ for s in grid]

@@ -1,11 +1,10 @@
 """
-Samples that count more: cluster a histogram
-============================================
+Sample weights: cluster a histogram
+===================================
 
-A sample may stand for many: a town for its people, a cell of a histogram for its
-counts. ``fit(X, sample_weight=w)`` takes a sample of weight 2 as if it were there
-twice. Here 20,000 samples are counted in cells, and the 665 cells that are not empty
-are clustered in place of the samples.
+A sample may represent many: a town its people, a cell of a histogram its counts.
+``fit(X, sample_weight=w)`` treats a sample of weight 2 as two samples. Here 20,000
+samples are binned, and the 665 nonempty cells are clustered instead.
 """
 
 # %%
@@ -29,8 +28,8 @@ print(len(cells), "cells with 1 to", counts.max(), "samples")
 # %%
 # With and without the counts
 # ---------------------------
-# The cells lie on a regular grid: without their counts nothing is left of the groups
-# but their outline. With the counts the borders run where few samples are.
+# The cells form a regular grid: without the counts only the outline of the groups is
+# left. With the counts the borders run where samples are rare.
 
 plain = BLoRD(4).fit(cells)
 weighted = BLoRD(4).fit(cells, sample_weight=counts)
@@ -47,15 +46,15 @@ titles = ["fit(cells)", "fit(cells, sample_weight=counts)"]
 for ax, model, title in zip(axes[1:], [plain, weighted], titles, strict=True):
     ax.scatter(*cells.T, c=[f"C{j}" for j in model.labels_], alpha=shade, **style)
     ax.set_title(title)
-    ax.set_xlabel(f"{accuracy(y, model.labels_[cell]):.1%} of the samples right")
+    ax.set_xlabel(f"{accuracy(y, model.labels_[cell]):.1%} of the samples correct")
 for ax in axes:
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 # %%
-# Shares of weight
-# ----------------
-# With weights the shares are shares of the weight: a quarter of the samples each,
-# however many cells that takes.
+# Shares of the weight
+# --------------------
+# With weights, proportions refer to the total weight: each cluster has a quarter of the
+# samples, whatever its number of cells.
 
 print("samples", np.bincount(weighted.labels_, counts).astype(int))
 print("cells  ", weighted.sizes_)

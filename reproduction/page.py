@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.common import with_block
 from reproduction import paper_tables
 from reproduction.comparison import Pair, markdown, short
 from reproduction.experiments.tau_grid import grids_and_paths
@@ -33,7 +32,6 @@ from reproduction.study import Study, write_item
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, FOLDER = DOCS / "reproduction.md", DOCS / "reproduction"
 RESULTS = FOLDER / "results.json"
-README = DOCS.parent / "README.md"
 #: Largest difference from the paper's accuracy that needs no reason.
 TOLERANCE = dict.fromkeys(("sc", "ncut", "sr"), 0.04)
 OTHERS = 0.06
@@ -394,7 +392,7 @@ def read() -> Results:
 
 
 def main(folder: str = "reproduction-output") -> None:
-    """Write results, figures, page, and the ranking of the README if it has one."""
+    """Write results, figures and page."""
     FOLDER.mkdir(exist_ok=True)
     RESULTS.write_text(to_text(Study("all", folder).results()))
     results = read()
@@ -402,7 +400,6 @@ def main(folder: str = "reproduction-output") -> None:
         if not item.is_table:
             write_item(item, results, FOLDER)
     PAGE.write_text(render(results))
-    README.write_text(with_block(README.read_text(), "ranking", ranking(results)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every example of the gallery runs, without a warning."""
+"""Run every example of the gallery; warnings are errors."""
 
 import runpy
 import warnings

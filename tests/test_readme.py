@@ -1,4 +1,4 @@
-"""README.md is run: its Python and shell blocks must print what it says."""
+"""Run README.md: its Python and shell blocks must print what it says."""
 
 import io
 import re
@@ -28,7 +28,7 @@ def blocks(text, language):
 
 
 def test_python_blocks_print_what_follows(readme):
-    names = {}  # later blocks use what earlier ones made
+    names = {}  # shared: later blocks use names of earlier ones
     blocks_and_texts = zip(
         blocks(readme, "python"), blocks(readme, "text"), strict=True
     )
@@ -69,7 +69,7 @@ def test_its_first_screen_is_short(readme):
 
 
 def assert_same_text(shown, expected):
-    """Compare, but for the last digits: other processors round otherwise."""
+    """Compare up to the last digits: other processors round differently."""
     assert NUMBER.sub("#", shown).split() == NUMBER.sub("#", expected).split()
     numbers = [np.array(NUMBER.findall(text), float) for text in (shown, expected)]
     np.testing.assert_allclose(*numbers, rtol=0.01, atol=0.02)
@@ -81,8 +81,8 @@ def test_links_lead_somewhere(readme):
 
 
 def test_names_the_two_commands_of_a_clone_first(readme):
-    head = readme[:600]
-    assert head.index("make demo") < head.index("make test")
+    first = readme[: readme.index("\n## ")]
+    assert first.index("make demo") < first.index("make test")
 
 
 def test_picture_is_small():

@@ -1,4 +1,4 @@
-"""The order of the gallery: first steps, wishes, what to make of an answer."""
+"""The order of the gallery: first steps, constraints, use of the result."""
 
 from pathlib import Path
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from benchmarks.common import with_block
 from reproduction import page, paper_tables
 from reproduction.items import ITEMS
 from reproduction.paper import METHODS, SETS
@@ -15,11 +14,6 @@ def results():
 
 def test_the_page_is_generated_from_the_results(results):
     assert page.PAGE.read_text() == page.render(results)
-
-
-def test_the_readme_is_generated_from_the_results(results):
-    text = page.README.read_text()
-    assert text == with_block(text, "ranking", page.ranking(results))
 
 
 def test_the_run_is_complete(results):
