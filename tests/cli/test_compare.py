@@ -30,7 +30,7 @@ def test_one_line_per_method(run, points):
         assert row["note"] == ""
 
 
-def test_a_method_that_fails_says_why_and_others_go_on(run, tmp_path):
+def test_a_failed_method_has_a_note_and_others_continue(run, tmp_path):
     S = np.kron(np.eye(2), np.ones((4, 4)))
     np.save(tmp_path / "S.npy", S)
     out = tmp_path / "table.csv"
@@ -44,7 +44,7 @@ def test_a_method_that_fails_says_why_and_others_go_on(run, tmp_path):
     assert "acc" not in lord
 
 
-def test_if_all_fail_the_code_says_so(run, tmp_path):
+def test_if_all_fail_the_exit_code_is_1(run, tmp_path):
     np.save(tmp_path / "S.npy", np.eye(4))
     result = run("compare", tmp_path / "S.npy", "-k", 2, "--precomputed", "--json",
                  "--methods", "gmm")  # fmt: skip

@@ -8,7 +8,7 @@ from lordclust.cli.exits import interruptible
 
 
 class Lost:
-    """Raises where nobody can catch it, as a callback of C does."""
+    """Raise where the exception is lost, as in a callback of C."""
 
     def __init__(self, error):
         self.error = error

@@ -36,7 +36,7 @@ LIMITED = (
 
 @pytest.fixture
 def limited(tmp_path):
-    """The command in a process whose files may have so many bytes."""
+    """The command in a process with a limit on the size of files."""
 
     def call(size, *arguments):
         command = [sys.executable, "-c", LIMITED, str(size), *map(str, arguments)]
@@ -135,7 +135,7 @@ def test_ctrl_c_while_the_command_is_loaded(tmp_path):
 
 
 @LINUX
-def test_a_short_campaign_finds_no_fault(tmp_path):
+def test_a_short_campaign_finds_nothing(tmp_path):
     command = [sys.executable, "-c", SHORT, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(result.stdout)

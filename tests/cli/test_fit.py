@@ -57,7 +57,7 @@ def test_tau_and_shares_are_chosen_unless_given(run, points):
     assert "chosen without labels: tau and proportions" in result.stderr
 
 
-def test_json_says_what_was_run(run, points, tmp_path, rows):
+def test_json_describes_the_run(run, points, tmp_path, rows):
     out, facts = tmp_path / "labels.csv", tmp_path / "facts.json"
     arguments = ("--tau", 0.5, "--proportions", "0.2,0.3,0.5", "--seed", 3)
     result = run(
@@ -65,10 +65,10 @@ def test_json_says_what_was_run(run, points, tmp_path, rows):
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout == ""
-    said = json.loads(facts.read_text())
-    assert (said["tau"], said["seed"], said["converged"]) == (0.5, 3, True)
-    assert sorted(said["proportions"]) == pytest.approx([0.2, 0.3, 0.5])
-    assert said["input"] == {
+    document = json.loads(facts.read_text())
+    assert (document["tau"], document["seed"], document["converged"]) == (0.5, 3, True)
+    assert sorted(document["proportions"]) == pytest.approx([0.2, 0.3, 0.5])
+    assert document["input"] == {
         "source": str(points),
         "n_samples": 45,
         "n_features": 2,
@@ -76,9 +76,11 @@ def test_json_says_what_was_run(run, points, tmp_path, rows):
         "scale": "none",
     }
     labels = [int(row["label"]) for row in rows(out)]
-    assert said["sizes"] == np.bincount(labels, minlength=3).tolist()
-    assert said["acc"] == metrics.accuracy([r["class"] for r in rows(points)], labels)
-    assert {"lordclust", "python", "numpy", "numba"} <= set(said["versions"])
+    assert document["sizes"] == np.bincount(labels, minlength=3).tolist()
+    assert document["acc"] == metrics.accuracy(
+        [r["class"] for r in rows(points)], labels
+    )
+    assert {"lordclust", "python", "numpy", "numba"} <= set(document["versions"])
 
 
 def test_probabilities_meet_the_shares(run, points, tmp_path, rows):
@@ -104,9 +106,9 @@ def test_sizes_are_met_to_the_sample(run, points, tmp_path):
 def test_soft_shares_are_a_soft_constraint(run, points):
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--tau", 0.5, "--json")
     result = run(*arguments, "--proportions", "0.5,0.3,0.2", "--strength", 0.1)
-    said = json.loads(result.stdout)
-    assert said["parameters"]["proportions"] == [[0.5, 0.3, 0.2], 0.1]
-    assert max(said["proportions"]) < 0.499
+    document = json.loads(result.stdout)
+    assert document["parameters"]["proportions"] == [[0.5, 0.3, 0.2], 0.1]
+    assert max(document["proportions"]) < 0.499
 
 
 def test_weights_and_known_labels_come_from_columns(run, points, rows):
@@ -137,7 +139,7 @@ def test_scaling_changes_what_is_near(run, points):
     assert plain != scaled
 
 
-def test_other_methods_say_what_they_know(run, points):
+def test_other_methods_give_labels_only(run, points):
     result = run("fit", points, "-k", 3, *COLUMNS, "--method", "sc")
     assert list(table(result.stdout)[0]) == ["name", "label"]
     assert result.stderr.startswith("sc: 45 samples x 2 features")

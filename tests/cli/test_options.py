@@ -21,7 +21,7 @@ def test_numbers_from_a_file_or_a_word(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "a", "0.5,", "auto", "1 2 x"])
-def test_what_is_no_number_is_refused(text):
+def test_other_text_is_refused(text):
     with pytest.raises(click.BadParameter, match="neither"):
         numbers(float)(text)
 

@@ -95,7 +95,7 @@ def test_similarities_to_the_fitted_samples(run, tmp_path):
     assert labels == ["1", "0"]
 
 
-def test_what_is_no_model_is_refused(run, points):
+def test_other_files_are_refused(run, points):
     result = run("predict", points, points)
     assert result.exit_code == 3
     assert "points.csv" in result.stderr
@@ -127,7 +127,7 @@ def test_report_of_a_model(run, model, points, tmp_path):
     assert "<html" in plain.read_text()
 
 
-def test_report_of_too_many_samples_says_why_it_has_no_slider(
+def test_report_of_too_many_samples_explains_the_missing_slider(
     run, model, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("lordclust.cli.pages.SLIDER_UP_TO", 10)

@@ -1,4 +1,4 @@
-"""Runs that are killed go on with the same command, and write the same files."""
+"""Killed runs resume with the same command, and write the same files."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class KilledError(BaseException):
 
 @pytest.fixture
 def killed(run, monkeypatch):
-    """Run a command that ends after so many checkpoints."""
+    """Run a command that is killed after this many checkpoints."""
 
     def call(count, *arguments):
         calls = []
@@ -233,8 +233,8 @@ def test_a_checkpoint_of_another_problem_is_refused(run, killed, points, tmp_pat
     assert file.read_bytes() == before
 
 
-def test_a_checkpoint_holds_no_clock_but_when_it_began(killed, points, tmp_path):
-    """What tells files of this run from older ones."""
+def test_a_checkpoint_holds_no_time_but_its_start(killed, points, tmp_path):
+    """It distinguishes files of this run from older ones."""
     file, now = tmp_path / "run.ckpt", time.time()
     killed(2, "fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
     assert now <= module.began(file) <= time.time()

@@ -35,7 +35,7 @@ class Terminal:
         while True:
             try:
                 part = os.read(self.ours, 4096)
-            except OSError:  # Linux's way to say that the other side has closed
+            except OSError:  # Linux: the other side has closed
                 part = b""
             with self.news:
                 self.text += part.decode(errors="replace")
@@ -87,7 +87,7 @@ def test_bad_input_has_its_code_and_no_traceback(shell, points):
     assert text.count("\n") == 1
 
 
-def test_nobody_reads_on():
+def test_a_closed_pipe_is_silent():
     command = [sys.executable, "-m", "lordclust", "list"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -72,7 +72,7 @@ def npz(**arrays):
 
 
 def forged_zip(name, stream, claimed):
-    """Return a .zip file of one member that says how large it is."""
+    """Return a .zip file of one member with its declared size."""
     name = name.encode()
     sizes = (0, len(stream), claimed, len(name), 0)
     local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 0, *sizes) + name
@@ -117,7 +117,7 @@ def mat_bomb():
 
 
 def mat_claims():
-    """A packed matrix that says itself how large it is."""
+    """A compressed matrix with its declared size."""
     return packed_matrix(zlib.compress(struct.pack("<II", 14, 2**32 - 16) + bytes(64)))
 
 
@@ -148,7 +148,7 @@ def mat_sparse(index, columns=(0, 1000)):
 
 
 def mat_without_columns():
-    """A sparse matrix that does not say where its columns begin."""
+    """A sparse matrix without the starts of its columns."""
     parts = (element(5, bytes(8)), element(5, b""), element(9, bytes(16)))
     return MATLAB + tagged(matrix(SPARSE, (3, 2), b"X", *parts, entries=2))
 
@@ -166,18 +166,18 @@ def h5ad(path, change):
         return change(file, h5py)
 
 
-def told(item, kind="array", version="0.2.0", **more):
+def annotated(item, kind="array", version="0.2.0", **more):
     """Describe an item as anndata does."""
     item.attrs.update({"encoding-type": kind, "encoding-version": version, **more})
     return item
 
 
 def secret(folder):
-    """Write a file that nobody meant to read."""
+    """Write a malformed file."""
     import h5py
 
     with h5py.File(folder / "secret.h5", "w") as file:
-        told(file.create_dataset("s", data=np.arange(6.0).reshape(3, 2)))
+        annotated(file.create_dataset("s", data=np.arange(6.0).reshape(3, 2)))
     (folder / "secret.bin").write_bytes(np.arange(6.0).tobytes())
 
 
@@ -192,13 +192,13 @@ def h5ad_files(folder):
     def storage(file, h5py):
         del file["X"]
         place = [("secret.bin", 0, 48)]
-        told(file.create_dataset("X", (3, 2), "<f8", external=place))
+        annotated(file.create_dataset("X", (3, 2), "<f8", external=place))
 
     def virtual(file, h5py):
         del file["X"]
         layout = h5py.VirtualLayout((3, 2), "<f8")
         layout[:] = h5py.VirtualSource(str(folder / "secret.h5"), "s", (3, 2))
-        told(file.create_virtual_dataset("X", layout))
+        annotated(file.create_virtual_dataset("X", layout))
 
     def circle(file, h5py):
         file["uns/again"] = h5py.SoftLink("/uns")
@@ -206,32 +206,34 @@ def h5ad_files(folder):
     def laughs(file, h5py):
         group = file["uns"]
         for _ in range(40):
-            inner = told(group.create_group("a"), "dict", "0.1.0")
+            inner = annotated(group.create_group("a"), "dict", "0.1.0")
             group["b"] = inner
             group = inner
 
     def often(file, h5py):
         packing = {"chunks": (100, 1000), "compression": "gzip"}
-        one = told(file.create_dataset("uns/a", (10_000, 1000), "f8", **packing))
+        one = annotated(file.create_dataset("uns/a", (10_000, 1000), "f8", **packing))
         for i in range(100):
             file[f"uns/b{i}"] = one
 
     def claim(file, h5py):
-        told(file.create_dataset("obsm/X", (10**9, 1000), "f8", chunks=(1000, 1000)))
+        annotated(
+            file.create_dataset("obsm/X", (10**9, 1000), "f8", chunks=(1000, 1000))
+        )
 
     def wild(file, h5py):
         del file["X"]
-        X = told(file.create_group("X"), "csc_matrix", "0.1.0", shape=[3, 2])
+        X = annotated(file.create_group("X"), "csc_matrix", "0.1.0", shape=[3, 2])
         X["data"], X["indices"] = np.ones(1000), np.full(1000, 2**30, "i4")
         X["indptr"] = np.array([0, 5, 1000], "i4")
 
     def chunk(file, h5py):
-        item = told(file.create_dataset("uns/a", (8,), "f8", chunks=(8,),
+        item = annotated(file.create_dataset("uns/a", (8,), "f8", chunks=(8,),
                                         compression="gzip"))  # fmt: skip
         item.id.write_direct_chunk((0,), b"\x78\xda" + ZEROS * BOMB)
 
     def words(file, h5py):
-        item = told(file.create_dataset("uns/s", (20_000,), h5py.string_dtype()),
+        item = annotated(file.create_dataset("uns/s", (20_000,), h5py.string_dtype()),
                     "string-array")  # fmt: skip
         item[:] = ["a"] * 20_000
         item[0] = "b" * MB

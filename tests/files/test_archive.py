@@ -104,7 +104,7 @@ def test_an_array_of_another_shape(tmp_path):
     )
 
 
-def test_what_is_no_archive(tmp_path):
+def test_not_an_archive(tmp_path):
     path = tmp_path / "a.lord"
     path.write_text("hello")
     with pytest.raises(InputError) as caught:

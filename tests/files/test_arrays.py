@@ -29,18 +29,18 @@ def test_npy(tmp_path, dtype, order):
     path = tmp_path / "x.npy"
     A = np.asarray(X.astype(dtype), order=order)
     np.save(path, A)
-    came = read(path).X
-    assert came.dtype == np.float64
-    assert came.flags.c_contiguous
-    np.testing.assert_array_equal(came, A)
+    loaded = read(path).X
+    assert loaded.dtype == np.float64
+    assert loaded.flags.c_contiguous
+    np.testing.assert_array_equal(loaded, A)
 
 
 def test_labels_in_a_column_of_npy(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, X)
-    came = read(path, label_column=1)
-    assert came.labels.tolist() == [1, 3, 5]
-    assert came.X.tolist() == [[0], [2], [4]]
+    loaded = read(path, label_column=1)
+    assert loaded.labels.tolist() == [1, 3, 5]
+    assert loaded.X.tolist() == [[0], [2], [4]]
     assert read(path, columns="1").X.tolist() == [[1], [3], [5]]
 
 
@@ -48,10 +48,10 @@ def test_labels_in_a_column_of_npy(tmp_path):
 def test_npz(tmp_path, save):
     path = tmp_path / "x.npz"
     save(path, X=X, y=[1, 0, 1], names=["a", "b", "c"])
-    came = read(path, label_column="y", id_column="names")
-    np.testing.assert_array_equal(came.X, X)
-    assert came.labels.tolist() == [1, 0, 1]
-    assert came.ids == ["a", "b", "c"]
+    loaded = read(path, label_column="y", id_column="names")
+    np.testing.assert_array_equal(loaded.X, X)
+    assert loaded.labels.tolist() == [1, 0, 1]
+    assert loaded.ids == ["a", "b", "c"]
     save(path, data=X, y=[1, 0, 1])
     assert read(path, label_column="y").X.tolist() == X.tolist()
     assert refused(path) == (
@@ -65,9 +65,9 @@ def test_npz(tmp_path, save):
 def test_sparse_npz(tmp_path, kind):
     path = tmp_path / "x.npz"
     sparse.save_npz(path, sparse.csr_array(X).asformat(kind))
-    came = read(path).X
-    assert sparse.issparse(came)
-    assert came.toarray().tolist() == X.tolist()
+    loaded = read(path).X
+    assert sparse.issparse(loaded)
+    assert loaded.toarray().tolist() == X.tolist()
 
 
 def test_sparse_npz_with_wild_indices(tmp_path):
@@ -89,9 +89,9 @@ def test_mtx(tmp_path, matrix, packed):
     if packed:
         path = tmp_path / "y.mtx.gz"
         path.write_bytes(gzip.compress(plain.read_bytes()))
-    came = read(path).X
-    assert sparse.issparse(came) == sparse.issparse(matrix)
-    dense = came.toarray() if sparse.issparse(came) else came
+    loaded = read(path).X
+    assert sparse.issparse(loaded) == sparse.issparse(matrix)
+    dense = loaded.toarray() if sparse.issparse(loaded) else loaded
     assert dense.tolist() == X.tolist()
 
 
@@ -106,9 +106,9 @@ def test_mat(tmp_path):
     path = tmp_path / "x.mat"
     cell = np.array([[1, "a"]], dtype=object)
     scipy_io.savemat(path, {"X": X, "y": [1, 2, 1], "c": cell})
-    came = read(path, label_column="y")
-    assert came.X.tolist() == X.tolist()
-    assert came.labels.tolist() == [1, 2, 1]
+    loaded = read(path, label_column="y")
+    assert loaded.X.tolist() == X.tolist()
+    assert loaded.labels.tolist() == [1, 2, 1]
     assert "there is no array 'c'" in refused(path, columns="array:c")
     path.write_bytes(b"MATLAB 7.3 MAT-file" + b" " * 600)
     assert refused(path) == (
@@ -158,7 +158,7 @@ def test_claimed_shapes(tmp_path, shape):
         ),
     ],
 )
-def test_arrays_that_are_no_samples(tmp_path, array, hint):
+def test_arrays_that_are_not_samples(tmp_path, array, hint):
     path = tmp_path / "x.npy"
     np.save(path, array)
     assert hint in refused(path)
@@ -225,12 +225,12 @@ def test_damaged_files_give_numbers_or_a_sentence(tmp_path_factory, kind, data):
             st.integers(1, 255)
         )
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-    told = ""
+    message = ""
     try:
         assert np.isfinite(read(path).X.sum())
     except InputError as error:
-        told = str(error)
-    assert not told or told.startswith(f"{path}: ")
+        message = str(error)
+    assert not message or message.startswith(f"{path}: ")
 
 
 def test_npy_in_memory():

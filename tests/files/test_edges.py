@@ -17,14 +17,14 @@ def graph(tmp_path, text, name="g.edges"):
 def test_by_hand(tmp_path):
     text = "# friends\nbo ann 2\n% more\nann bo 3\n\nann cy\ncy cy 0.5\n"
     for name in ("g.edges", "g.edgelist", "g.txt"):
-        came = graph(tmp_path, text, name)
-        assert came.ids == ["bo", "ann", "cy"]
-        assert came.X.toarray().tolist() == [[0, 3, 0], [3, 0, 1], [0, 1, 0.5]]
+        loaded = graph(tmp_path, text, name)
+        assert loaded.ids == ["bo", "ann", "cy"]
+        assert loaded.X.toarray().tolist() == [[0, 3, 0], [3, 0, 1], [0, 1, 0.5]]
 
 
 def test_ids_with_spaces(tmp_path):
-    came = graph(tmp_path, "New York\tBad Ems\t2\n")
-    assert came.ids == ["New York", "Bad Ems"]
+    loaded = graph(tmp_path, "New York\tBad Ems\t2\n")
+    assert loaded.ids == ["New York", "Bad Ems"]
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ EDGES = st.dictionaries(
 @given(EDGES)
 def test_a_slow_reading_agrees(tmp_path_factory, edges):
     text = "".join(f"v{a} v{b} {w!r}\n" for (a, b), w in edges.items())
-    came = graph(tmp_path_factory.mktemp("g"), text)
+    loaded = graph(tmp_path_factory.mktemp("g"), text)
     order = list(dict.fromkeys(v for pair in edges for v in pair))
-    assert came.ids == [f"v{v}" for v in order]
+    assert loaded.ids == [f"v{v}" for v in order]
     for i, a in enumerate(order):
         for j, b in enumerate(order):
             given = [edges[p] for p in ((a, b), (b, a)) if p in edges]
-            assert came.X[i, j] == max(given, default=0.0)
-    assert np.array_equal(came.X.toarray(), came.X.toarray().T)
+            assert loaded.X[i, j] == max(given, default=0.0)
+    assert np.array_equal(loaded.X.toarray(), loaded.X.toarray().T)
 
 
 def test_edges_have_no_labels(tmp_path):

@@ -1,4 +1,4 @@
-"""Parquet and h5ad, and what is said where their libraries are missing."""
+"""Parquet and h5ad, and the messages if their libraries are missing."""
 
 import sys
 
@@ -36,18 +36,18 @@ class TestParquet:
         path = tmp_path / "x.parquet"
         columns = {"id": ["a", "b", "c"], "x": X[:, 0], "y": [1, 2, 3], "c": [1, 1, 0]}
         write_table(path, columns)
-        came = read(path, label_column="c")
-        assert (came.ids, came.id_name) == (["a", "b", "c"], "id")
-        assert came.names == ["x", "y"]
-        assert came.X.tolist() == [[0, 1], [2, 2], [4, 3]]
-        assert came.labels.tolist() == [1, 1, 0]
+        loaded = read(path, label_column="c")
+        assert (loaded.ids, loaded.id_name) == (["a", "b", "c"], "id")
+        assert loaded.names == ["x", "y"]
+        assert loaded.X.tolist() == [[0, 1], [2, 2], [4, 3]]
+        assert loaded.labels.tolist() == [1, 1, 0]
         assert read(path, columns="y").X.tolist() == [[1], [2], [3]]
 
     def test_a_first_column_called_id(self, tmp_path):
         path = tmp_path / "x.parquet"
         write_table(path, {"id": [7, 8], "x": [1.0, 2.0]})
-        came = read(path)
-        assert (came.ids, came.names) == (["7", "8"], ["x"])
+        loaded = read(path)
+        assert (loaded.ids, loaded.names) == (["7", "8"], ["x"])
 
     def test_text_and_missing_values(self, tmp_path):
         path = tmp_path / "x.parquet"
@@ -83,10 +83,10 @@ class TestH5ad:
         return tmp_path / "x.h5ad"
 
     def test_samples(self, path):
-        came = read(path, label_column="kind")
-        assert came.X.toarray().tolist() == X.tolist()
-        assert (came.ids, came.names) == (["c1", "c2", "c3"], ["g1", "g2"])
-        assert came.labels.tolist() == ["t", "b", "t"]
+        loaded = read(path, label_column="kind")
+        assert loaded.X.toarray().tolist() == X.tolist()
+        assert (loaded.ids, loaded.names) == (["c1", "c2", "c3"], ["g1", "g2"])
+        assert loaded.labels.tolist() == ["t", "b", "t"]
         assert read(path, columns="g2").X.toarray().tolist() == [[1], [3], [5]]
 
     def test_other_matrices(self, path):

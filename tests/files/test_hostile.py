@@ -19,7 +19,7 @@ resource = pytest.importorskip("resource", reason="needs limits of the system")
 #: and for all.
 MEMORY, SECONDS, ALL = 1500 * 2**20, 10.0, 120
 
-#: What a refusal says, where it matters which one it is.
+#: Part of the message, where it matters which one it is.
 SAID = {
     "shape.npy": "claims an array of shape (1000000000000, 1000000)",
     "negative.npy": "claims an array of shape (-1, -2)",
@@ -100,7 +100,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ends(folder):
-    """What came of each file, and the seconds it took."""
+    """The outcome for each file, and the seconds it took."""
     if not sys.platform.startswith("linux"):
         pytest.skip("memory is bounded on Linux only")
     pytest.importorskip("anndata")

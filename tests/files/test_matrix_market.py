@@ -1,4 +1,4 @@
-"""MatrixMarket as scipy writes it, and as nobody should."""
+"""MatrixMarket as scipy writes it, and damaged files."""
 
 import io
 
@@ -83,9 +83,9 @@ def test_any_bytes_give_a_matrix_or_a_sentence(noise, at, skipped):
     # scipy's reader ended the process on files like these.
     sound = written(sparse.coo_array(np.eye(3)))
     content = sound[:at] + noise + sound[at + skipped * len(noise) :]
-    told = "."
+    message = "."
     try:
         assert dense(read_mtx(content, "x.mtx")).ndim == 2
     except InputError as error:
-        told = error.message
-    assert told.endswith(".")
+        message = error.message
+    assert message.endswith(".")

@@ -37,9 +37,9 @@ def test_a_folder(tmp_path):
 def test_the_format_may_be_named(tmp_path):
     path = tmp_path / "x.dat"
     path.write_text("a\tb\n1\t2\n")
-    came = read(path, format="tsv")
-    assert came.names == ["a", "b"]
-    assert repr(came) == f"Table of 1 samples, 2 features (from {path})"
+    loaded = read(path, format="tsv")
+    assert loaded.names == ["a", "b"]
+    assert repr(loaded) == f"Table of 1 samples, 2 features (from {path})"
 
 
 def test_another_format_than_its_name(tmp_path):

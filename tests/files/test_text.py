@@ -45,27 +45,31 @@ def sentence(tmp_path, text, name="t.csv", **options):
     ],
 )
 def test_shapes_of_text(tmp_path, text, names, X):
-    came = table(tmp_path, text)
-    assert came.names == names
-    assert came.X.tolist() == X
-    assert came.X.dtype == np.float64
-    assert came.ids is None
-    assert came.labels is None
+    loaded = table(tmp_path, text)
+    assert loaded.names == names
+    assert loaded.X.tolist() == X
+    assert loaded.X.dtype == np.float64
+    assert loaded.ids is None
+    assert loaded.labels is None
 
 
 def test_the_first_column_of_text_holds_ids(tmp_path):
-    came = table(tmp_path, "name,x,y\nann,1,2\nbob,3,4\n")
-    assert (came.ids, came.id_name, came.names) == (["ann", "bob"], "name", ["x", "y"])
-    assert came.X.tolist() == [[1, 2], [3, 4]]
+    loaded = table(tmp_path, "name,x,y\nann,1,2\nbob,3,4\n")
+    assert (loaded.ids, loaded.id_name, loaded.names) == (
+        ["ann", "bob"],
+        "name",
+        ["x", "y"],
+    )
+    assert loaded.X.tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize("name", ["id", "ID", " Id "])
-def test_a_first_column_called_id_is_no_feature(tmp_path, name):
+def test_a_first_column_called_id_is_not_a_feature(tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_text(f"{name},x,y\n1001,1.5,2\n1002,3,4\n")
-    came = read(path)
-    assert (came.ids, came.id_name) == (["1001", "1002"], name.strip())
-    assert came.X.tolist() == [[1.5, 2], [3, 4]]
+    loaded = read(path)
+    assert (loaded.ids, loaded.id_name) == (["1001", "1002"], name.strip())
+    assert loaded.X.tolist() == [[1.5, 2], [3, 4]]
     assert read(path, columns=[0, 1]).X.tolist() == [[1001, 1.5], [1002, 3]]
     path.write_text(f"x,{name}\n1.5,7\n3,8\n")
     assert read(path).ids is None
@@ -74,33 +78,33 @@ def test_a_first_column_called_id_is_no_feature(tmp_path, name):
         read(path)
 
 
-def test_an_index_of_pandas_is_no_feature(tmp_path):
+def test_an_index_of_pandas_is_not_a_feature(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "t.csv"
     for columns in (["a", "b"], None):
         pandas.DataFrame([[1.5, 2], [3, 4]], columns=columns).to_csv(path)
-        came = read(path)
-        assert came.X.tolist() == [[1.5, 2], [3, 4]]
-        assert came.ids == ["0", "1"]
+        loaded = read(path)
+        assert loaded.X.tolist() == [[1.5, 2], [3, 4]]
+        assert loaded.ids == ["0", "1"]
 
 
 def test_roles_by_name_and_by_place(tmp_path):
     text = "x,kind,y,code\n1,a,2,007\n3,b,4,008\n"
     for kind, code in (("kind", "code"), (1, 3), ("1", "3")):
-        came = table(tmp_path, text, label_column=kind, id_column=code)
-        assert came.labels.tolist() == ["a", "b"]
-        assert (came.ids, came.names) == (["007", "008"], ["x", "y"])
+        loaded = table(tmp_path, text, label_column=kind, id_column=code)
+        assert loaded.labels.tolist() == ["a", "b"]
+        assert (loaded.ids, loaded.names) == (["007", "008"], ["x", "y"])
     assert table(tmp_path, text, columns=["y"]).X.tolist() == [[2], [4]]
     assert table(tmp_path, text, columns="y,x").X.tolist() == [[2, 1], [4, 3]]
     assert table(tmp_path, text, columns=[2, 0]).names == ["y", "x"]
 
 
 def test_text_that_nobody_asked_for_is_left_alone(tmp_path):
-    came = table(tmp_path, "city,x,y\nUlm,1,2\nUlm,3,4\n", columns="x,y")
-    assert came.ids is None
-    assert came.X.tolist() == [[1, 2], [3, 4]]
-    came = table(tmp_path, "city,x,y\nUlm,1,2\nBern,3,4\n", columns="x")
-    assert came.ids == ["Ulm", "Bern"]
+    loaded = table(tmp_path, "city,x,y\nUlm,1,2\nUlm,3,4\n", columns="x,y")
+    assert loaded.ids is None
+    assert loaded.X.tolist() == [[1, 2], [3, 4]]
+    loaded = table(tmp_path, "city,x,y\nUlm,1,2\nBern,3,4\n", columns="x")
+    assert loaded.ids == ["Ulm", "Bern"]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +128,8 @@ def test_packed_and_piped(tmp_path, monkeypatch):
     assert table(tmp_path, gzip.compress(text), "t.csv.gz").X.tolist() == [[1, 2]]
     piped = io.TextIOWrapper(io.BytesIO(text))
     monkeypatch.setattr(sys, "stdin", piped)
-    came = read("-")
-    assert (came.X.tolist(), came.source) == ([[1, 2]], "-")
+    loaded = read("-")
+    assert (loaded.X.tolist(), loaded.source) == ([[1, 2]], "-")
 
 
 def test_rows_of_many_chunks_keep_their_order(tmp_path):
@@ -135,9 +139,9 @@ def test_rows_of_many_chunks_keep_their_order(tmp_path):
         path,
         {"id": [f"i{i}" for i in range(len(X))], **dict(zip("abc", X.T, strict=True))},
     )
-    came = read(path)
-    np.testing.assert_array_equal(came.X, X)
-    assert came.ids[12_344] == "i12344"
+    loaded = read(path)
+    np.testing.assert_array_equal(loaded.X, X)
+    assert loaded.ids[12_344] == "i12344"
 
 
 GOLDEN = [
@@ -277,19 +281,19 @@ def test_what_is_written_is_read(tmp_path_factory, rows, data):
     ids, a, b = (list(column) for column in zip(*rows, strict=True))
     path = tmp_path_factory.mktemp("t") / data.draw(st.sampled_from(["t.csv", "t.tsv"]))
     write_table(path, {"=id": ids, "a": a, "b": b})
-    came = read(path, id_column="=id", header=True)
-    assert came.ids == ids
-    assert came.X.tolist() == [[x, y] for x, y in zip(a, b, strict=True)]
-    assert np.array_equal(np.signbit(came.X[:, 0]), np.signbit(a))
+    loaded = read(path, id_column="=id", header=True)
+    assert loaded.ids == ids
+    assert loaded.X.tolist() == [[x, y] for x, y in zip(a, b, strict=True)]
+    assert np.array_equal(np.signbit(loaded.X[:, 0]), np.signbit(a))
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_give_a_table_or_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("t") / "t.csv"
     path.write_bytes(content)
-    told = ""
+    message = ""
     try:
         assert np.isfinite(read(path).X).all()
     except InputError as error:
-        told = str(error)
-    assert not told or told.startswith(f"{path}: ")
+        message = str(error)
+    assert not message or message.startswith(f"{path}: ")

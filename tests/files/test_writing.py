@@ -42,9 +42,9 @@ def test_arrays(tmp_path):
     write_table(tmp_path / "one.npy", {"label": [1, 0]})
     assert np.load(tmp_path / "one.npy").tolist() == [1, 0]
     write_table(tmp_path / "t.npz", {"file": ["a", "b"], **COLUMNS})
-    with np.load(tmp_path / "t.npz", allow_pickle=False) as came:
-        assert came["file"].tolist() == ["a", "b"]
-        assert came["x"].tolist() == [1.5, -0.0]
+    with np.load(tmp_path / "t.npz", allow_pickle=False) as loaded:
+        assert loaded["file"].tolist() == ["a", "b"]
+        assert loaded["x"].tolist() == [1.5, -0.0]
     with pytest.raises(InputError, match="npy holds numbers only, but column 'id'"):
         write_table(tmp_path / "bad.npy", {"id": ["a"]})
     assert not (tmp_path / "bad.npy").exists()
