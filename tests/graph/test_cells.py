@@ -154,7 +154,7 @@ def test_more_cells_are_taken_when_rounds_do_not_find_enough(monkeypatch, few_ce
     np.testing.assert_array_equal(index, knn.nearest(X, 10)[0])
 
 
-def test_a_recall_out_of_reach_is_told(monkeypatch, few_cells):
+def test_a_recall_out_of_reach_is_reported(monkeypatch, few_cells):
     monkeypatch.setattr(_cells, "ROUNDS", 0)
     monkeypatch.setattr(_cells._Search, "recall", lambda self: 0.5)
     with pytest.warns(UserWarning, match=r"found 50\.0% of the nearest.*recall=0\.9"):

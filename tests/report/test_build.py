@@ -10,10 +10,10 @@ import pytest
 from sklearn.datasets import load_iris
 
 from lordclust import BLoRD, make_method, tau_path
-from lordclust._core.colors import as_hex, cluster_colours
+from lordclust._core.colors import BLUE, as_hex, cluster_colours
 from lordclust.files import InputError
 from lordclust.metrics import accuracy
-from lordclust.report import build, write_report
+from lordclust.report import build, page, write_report
 from lordclust.report.snapshots import Snapshot, Snapshots, most_uncertain
 from lordclust.result import TauPath
 
@@ -75,6 +75,7 @@ def test_colours_are_those_of_the_displays(tmp_path):
     assert data["colours"]["light"] == as_hex(cluster_colours(12))
     assert len(set(data["colours"]["dark"])) == 12
     assert data["markers"] == "oooooooooo" + "ss"
+    assert f"--accent: light-dark({BLUE.lower()}, " in page.asset("report.css")
 
 
 def test_sparse_memberships_have_a_page(tmp_path):

@@ -143,7 +143,7 @@ class _Search:
         def task(c: int) -> None:
             own = slice(starts[c], starts[c + 1])
             number = np.arange(own.start, own.stop)
-            # Relative to their own mean: an origin far away would cost digits.
+            # Relative to their own mean: a distant origin would lose precision.
             middle = self.points[own].mean(axis=0)
             Q = self.Q[own] - middle
             lengths = squared_norms(Q)

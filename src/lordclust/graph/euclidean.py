@@ -34,7 +34,7 @@ def euclidean(X: FloatArray) -> SearchSpace:
     mean = sum(block.sum(axis=0) for _, block in blocks) / len(X)
     base = np.empty(X.shape, dtype=np.float32)
     for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
-        base[rows] = block - mean  # an origin far away would cost digits
+        base[rows] = block - mean  # a distant origin would lose precision
 
     def lengths(A: FloatArray, B: FloatArray) -> FloatArray:
         gap = A[:, None, :] - B

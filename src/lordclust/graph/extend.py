@@ -74,7 +74,7 @@ class Extension:
         self.search = search  # last, as it shows that all is ready
 
     def _frame(self) -> tuple[float, FloatArray | float, float]:
-        """Return a unit and an origin that save digits, and the largest length."""
+        """Return a unit and an origin, for precision, and the largest length."""
         if self.metric not in ("euclidean", "inner_product"):
             return 1.0, 0.0, 0.0
         unit = unit_scale(self.X)

@@ -128,7 +128,7 @@ def self_tuning_weights(
     d: FloatArray, sigma_i: FloatArray, sigma_j: FloatArray
 ) -> FloatArray:
     """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers."""
-    # The factors commute, so that w_ij and w_ji agree in every bit.
+    # The factors commute, so that w_ij and w_ji are equal bit for bit.
     with np.errstate(over="ignore", under="ignore"):
         weights: FloatArray = np.exp(-((d / sigma_i) * (d / sigma_j)))
     return weights
@@ -215,7 +215,7 @@ def _squared_distances(X: Samples, unit: float) -> FloatArray:
     """Return the squared distances of unit * X, exactly symmetric."""
     X = X.astype(np.float64) * unit
     if not sparse.issparse(X):
-        X = X - X.mean(axis=0)  # an origin far away would cost digits
+        X = X - X.mean(axis=0)  # a distant origin would lose precision
     G = _gram(X)
     norms = np.diag(G)
     total = norms[:, None] + norms[None, :]

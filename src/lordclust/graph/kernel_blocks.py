@@ -68,7 +68,7 @@ class KernelBlocks:
         unit = unit_scale(X)
         d = nearest(X, nth)[1]
         sigma = floor_scales(d[:, -1], d if d.any() else _sample_distances(X, unit))
-        origin: FloatArray | float = 0.0  # an origin far away would cost digits
+        origin: FloatArray | float = 0.0  # a distant origin would lose precision
         if not sparse.issparse(X):
             blocks = scaled_blocks(X, unit, TILE_COLS)
             origin = sum(block.sum(axis=0) for _, block in blocks) / n

@@ -275,7 +275,7 @@ def nearest(
         return _brute.nearest(X, count, SPARE, unit, n_jobs, callback)
     Z = X.astype(np.float64) * unit
     if centred:
-        Z = Z - Z.mean(axis=0)  # an origin far away would cost digits
+        Z = Z - Z.mean(axis=0)  # a distant origin would lose precision
     wanted = min(count + SPARE, X.shape[0] - 1)
     search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=n_jobs)
     with openmp():

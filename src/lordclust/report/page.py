@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 
 from lordclust.report.encode import inert_html
@@ -28,9 +27,7 @@ def policy(script: str, style: str) -> str:
 
 
 def section(title: str, note: str, body: str) -> str:
-    """Return a section of the page with its heading; nothing for an empty body."""
-    if not body:
-        return ""
+    """Return a section of the page with its heading."""
     title = inert_html(title)
     quiet = f'<p class="note">{inert_html(note)}</p>' if note else ""
     return (
@@ -41,17 +38,7 @@ def section(title: str, note: str, body: str) -> str:
 
 
 def page(title: str, lead: str, data: str, sections: str) -> str:
-    """Return the complete page.
-
-    Parameters
-    ----------
-    title, lead : str
-        Plain text.
-    data : str
-        The data of the script, as inert JSON.
-    sections : str
-        HTML of the tables.
-    """
+    """Return the complete page from texts, inert JSON and the HTML of the tables."""
     script, style = asset("report.js"), asset("report.css")
     parts = {
         "policy": policy(script, style),
@@ -62,15 +49,6 @@ def page(title: str, lead: str, data: str, sections: str) -> str:
         "data": data,
         "sections": sections,
     }
-    return filled(asset("page.html"), parts)
-
-
-def filled(template: str, parts: Mapping[str, str]) -> str:
-    """Return the template with its {{names}} replaced; parts are not searched again.
-
-    Examples
-    --------
-    >>> filled("<p>{{a}}</p>", {"a": "{{b}}", "b": "no"})
-    '<p>{{b}}</p>'
-    """
+    # In one pass, so that {{names}} within the parts are not replaced.
+    template = asset("page.html")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
