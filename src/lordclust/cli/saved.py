@@ -69,7 +69,7 @@ class SavedModel:
         precomputed = self.model._is_precomputed()
         return Samples(
             source=self.path,
-            X=self.model.membership_ if precomputed else self.model._extension.X,
+            X=self.model.membership_ if precomputed else self.model._samples,
             ids=np.arange(n),
             id_name="id",
             names=self.names,

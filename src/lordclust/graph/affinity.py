@@ -73,8 +73,9 @@ def build_affinity(
     callback: Progress | None = None,
 ) -> Graph:
     """Return the checked S that a function from :func:`find_affinity` makes of X."""
-    S = build.build(X, callback=callback) if type(build) is KNNGraph else build(X)
-    return check_similarity(S, nonnegative=nonnegative)
+    if type(build) is KNNGraph:
+        return build.build(X, callback=callback)  # symmetric, nonnegative, canonical
+    return check_similarity(build(X), nonnegative=nonnegative)
 
 
 def find_affinity(affinity: str | Affinity) -> Affinity:

@@ -39,7 +39,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     proportions_: FloatArray
     V_: Graph
     _weight: FloatArray
-    _extension: Extension | None
+    _samples: Graph | None  # None if X holds similarities or distances
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
@@ -280,7 +280,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the memberships of samples, each independently."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        if self._extension is None:
+        if self._samples is None:
             if isinstance(self.affinity, KNNGraph):
                 raise ValueError(
                     'A model fitted on distances (KNNGraph(metric="precomputed")) has '
@@ -288,7 +288,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                     'similarities with affinity="precomputed".'
                 )
             return self._average(X)
-        P = self._extension.weights(X) @ self.membership_
+        P = self._extension().weights(X) @ self.membership_
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
 
     def _cut(self, P: Graph) -> Graph:
@@ -310,17 +310,22 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         P[lonely], total[lonely] = self.proportions_, 1.0
         return self._cut(np.asarray(P / total))
 
-    def _make_extension(self, X: Graph) -> Extension:
+    def _extension(self) -> Extension:
         """Return the weights from new samples, as the graph was built."""
+        made: tuple[Graph, Extension] = self.__dict__.get("_made", (None, None))
+        if made[0] is self._samples:
+            return made[1]
         graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-        return Extension(
-            X,
+        extension = Extension(
+            self._samples,
             graph.n_neighbors,
             metric=graph.metric,
             scale_neighbor=graph.scale_neighbor,
             search=graph.search,
             recall=graph.recall,
         )
+        self._made = self._samples, extension
+        return extension
 
     @property
     def _n_features_out(self) -> int:

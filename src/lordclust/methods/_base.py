@@ -69,7 +69,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
             check_range(X.data if sparse.issparse(X) else X, "X")
             return X
         who = type(self).__name__ if self.nonnegative else False
-        notify = callbacks.graph_share(self)
+        listener: callbacks.Listener | None = getattr(self, "_listener", None)
+        notify = None if listener is None else listener.graph
         build = find_affinity(self.affinity)
         S = build_affinity(build, X, nonnegative=who, callback=notify)
         self._recall = getattr(build, "recall_", None)

@@ -10,7 +10,6 @@ __all__ = [
     "Listener",
     "begin",
     "end",
-    "graph_share",
     "heard_by",
     "step",
     "with_callbacks",
@@ -59,12 +58,6 @@ def begin(model: Any) -> None:
     if hasattr(model, "_init_callback_context"):
         task = model._init_callback_context(max_subtasks=None)
         task.call_on_fit_task_begin(estimator=model)
-
-
-def graph_share(model: Any) -> Callable[[float], None] | None:
-    """Return what receives the progress of the graph, if anything does."""
-    listener: Listener | None = getattr(model, "_listener", None)
-    return None if listener is None else listener.graph
 
 
 def step(model: Any, name: str, gain: float = 0.0) -> bool:

@@ -311,8 +311,8 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> Json:
                             arrays)
             for f in fields(Selection)
         }  # fmt: skip
-    if model._extension is not None:
-        state["samples"] = _packed(model._extension.X, "samples", arrays)
+    if model._samples is not None:
+        state["samples"] = _packed(model._samples, "samples", arrays)
     if graph:
         S = model.affinity_matrix_
         state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
@@ -427,7 +427,7 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         values = X.data if sparse.issparse(X) else X
         if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
             raise ValueError(f"samples are of shape {X.shape}")
-    model._extension = None if X is None else model._make_extension(X)
+    model._samples = X
 
 
 def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:

@@ -12,7 +12,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.memory import check_memory, solver_advice, solver_bytes
+from lordclust._core.memory import (
+    LITTLE,
+    check_memory,
+    solver_advice,
+    solver_bytes,
+)
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import (
     Affinity,
@@ -182,7 +187,9 @@ class DoublyStochasticClusterer(
             X, sample_weight, known_labels, must_link, cannot_link, checkpoint
         )
         callbacks.begin(self)
-        S = in_dtype(self._read(request.X), self.dtype)
+        S = self._read(request.X)
+        if np.dtype(self.dtype) == np.float32:
+            S = in_dtype(S, self.dtype)
         callbacks.step(self, "graph")
         problem = self.problem_class.of(S, request.omega, request.links)
         if self._chooses():
@@ -232,7 +239,9 @@ class DoublyStochasticClusterer(
         omega, shares = make_omega(
             n, k, proportions, sample_weight, known_labels, auto=auto
         )
-        links = check_links(must_link, cannot_link, omega.known, n)
+        links = None
+        if must_link is not None or cannot_link is not None:
+            links = check_links(must_link, cannot_link, omega.known, n)
         if self.algorithm == "paper":
             self._check_paper(omega)
         elif self.device is None:
@@ -316,11 +325,13 @@ class DoublyStochasticClusterer(
             edges = n * min(n.bit_length(), n - 1)
         paths = min(count_threads(self.n_jobs), self._count_starts(omega))
         single = np.dtype(self.dtype) == np.float32
-        check_memory(
-            solver_bytes(n, k, edges, 4 if single else 8, paths),
-            f"{type(self).__name__} of {n} samples and {k} clusters",
-            solver_advice(single=single, paths=paths),
-        )
+        needed = solver_bytes(n, k, edges, 4 if single else 8, paths)
+        if needed > LITTLE:
+            check_memory(
+                needed,
+                f"{type(self).__name__} of {n} samples and {k} clusters",
+                solver_advice(single=single, paths=paths),
+            )
 
     def _uses_path(self) -> bool:
         """Return whether the starts are paths."""
@@ -335,9 +346,8 @@ class DoublyStochasticClusterer(
 
     def _count_starts(self, omega: Omega) -> int:
         """Return the number of starts."""
-        if not isinstance(self.start, str):
-            return 1
-        return count_starts(self.n_init, omega, path=self._uses_path())
+        n_init = self.n_init if isinstance(self.start, str) else 1
+        return count_starts(n_init, omega, path=self._uses_path())
 
     def _starts(self, problem: Problem, checkpoint: PathLike | None) -> list[Start]:
         """Return where the descents, or their paths, begin."""
@@ -457,7 +467,7 @@ class DoublyStochasticClusterer(
         if isinstance(problem, BLoRDProblem):
             self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
             self._problem = problem
-        self._extension = None if self._is_precomputed() else self._make_extension(X)
+        self._samples = None if self._is_precomputed() else X
         if not result.converged:
             warn_user(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "

@@ -150,7 +150,11 @@ def make_omega(
     labels allow.
     """
     k = check_n_clusters(n_clusters, n)
-    p, known = check_weights(sample_weight, n), check_known_labels(known_labels, n, k)
+    p = known = None
+    if sample_weight is not None:
+        p = check_weights(sample_weight, n)
+    if known_labels is not None:
+        known = check_known_labels(known_labels, n, k)
     prior, strength = split_proportions(None if auto else proportions)
     if auto:
         prior = shares_around(known, k, p)
