@@ -12,7 +12,7 @@ TOOLS  := $(VENV)-tools
 OLDEST := $(VENV)-floors
 LATEST := $(VENV)-newest
 
-.PHONY: demo test check fix golden bench docs fuzz audit dist floors newest clean help
+.PHONY: demo quick test check fix golden bench reproduce data docs fuzz audit dist floors newest clean help
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -33,7 +33,14 @@ $(DOCS): $(TESTED)
 demo: $(READY)   ## cluster the digits shipped with scikit-learn, print a table, write files
 	@"$(BIN)/lordclust" demo --output demo-output --force
 
-test: check      ## checks, then all tests
+quick: $(TESTED) ## style, types and the fast tests, in less than a minute
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	"$(BIN)/python" -m pytest -q -n 2 -m "not slow" --hypothesis-profile quick \
+		--durations 3 --durations-min 2
+
+test: check      ## checks, then all tests: about 7 minutes on 2 cores
 	"$(BIN)/python" -m pytest -q -n 2 --dist loadgroup
 
 check: $(TESTED) ## style, types and the direction of imports
@@ -42,21 +49,27 @@ check: $(TESTED) ## style, types and the direction of imports
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports"
 
-fix: $(TESTED)   ## format, and mend what ruff can mend
+fix: $(TESTED)   ## format, and fix what ruff can fix
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
 
-golden: $(TESTED) ## rewrite the golden table; the commit says why it moved
+golden: $(TESTED) ## rewrite the table of reference results; git diff shows what moved
 	"$(BIN)/python" tests/golden/make.py
 
 bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
 	"$(BIN)/python" -m benchmarks
 
+reproduce: data $(TESTED) ## compute the paper's tables and figures again, in reproduction-output
+	"$(BIN)/python" -m reproduction all
+
+data:
+	@test -n "$(LORDCLUST_DATA)" || { echo "Set LORDCLUST_DATA to the folder with the paper's data sets, then run make reproduce again."; exit 1; }
+
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
 
-fuzz: $(TESTED)  ## try some thousand generated inputs, a minute for each target
-	"$(BIN)/python" -m fuzz
+fuzz: $(TESTED)  ## try thousands of generated inputs, up to a minute per target
+	"$(BIN)/python" -m qa.fuzz
 
 $(TOOLS)/.ready:
 	$(PYTHON) -m venv "$(TOOLS)"
@@ -64,17 +77,17 @@ $(TOOLS)/.ready:
 		bandit pip-audit build twine mypy
 	@touch "$@"
 
-audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known faults of packages
-	"$(TOOLS)/bin/bandit" --quiet --recursive src checks
+audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known vulnerabilities of packages
+	"$(TOOLS)/bin/bandit" --quiet --recursive src qa/dist.py qa/floors.py
 	"$(BIN)/python" -m pip freeze --exclude-editable > "$(TOOLS)/installed.txt"
 	"$(TOOLS)/bin/pip-audit" --strict --no-deps --disable-pip -r "$(TOOLS)/installed.txt"
 
-dist: $(TOOLS)/.ready ## build, and try the wheel as a stranger would
-	"$(TOOLS)/bin/python" checks/dist.py
+dist: $(TOOLS)/.ready ## build, and try the wheel as a new user would
+	"$(TOOLS)/bin/python" -m qa.dist
 
 floors:          ## all tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv "$(OLDEST)"
-	$(PYTHON) checks/floors.py > "$(OLDEST)/floors.txt"
+	$(PYTHON) -m qa.floors > "$(OLDEST)/floors.txt"
 	"$(OLDEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--constraint "$(OLDEST)/floors.txt" -e ".[test]"
 	"$(OLDEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
@@ -85,5 +98,5 @@ newest:          ## all tests with the newest versions there are
 		--upgrade --upgrade-strategy eager -e ".[test]"
 	"$(LATEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
 
-clean:           ## forget the environment, the demo's files and the built site
+clean:           ## remove the environments, the files of the demo and the built site
 	rm -rf "$(VENV)" "$(TOOLS)" "$(OLDEST)" "$(LATEST)" dist demo-output docs/_build docs/gallery docs/api/generated docs/api/backreferences

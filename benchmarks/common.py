@@ -1,40 +1,46 @@
-"""Facts of the machine, timers and tables that every benchmark shares."""
+"""Timers, tables and pages that all benchmarks share."""
 
+import json
+import re
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lordclust.reproduction.machine import facts
+from lordclust._core.versions import machine_facts
 
-__all__ = [
-    "added_memory",
-    "clock",
-    "facts",
-    "peak",
-    "process_seconds",
-    "table",
-    "where",
-    "with_part",
-]
-
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 #: The page on size, parts of which the benchmarks of size write.
-SCALE = Path(__file__).parent.parent / "docs" / "guide" / "scale.md"
+SCALE = ROOT / "docs" / "guide" / "scale.md"
+
+Row = dict[str, Any]
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A table of the page: its title, what its columns mean, and how it is measured."""
+
+    title: str
+    note: str
+    run: Callable[[], list[Row]]
 
 
 def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
-    """Return the smallest time of ``repeat`` runs, in seconds, and the last answer."""
-    best, answer = np.inf, None
+    """Return the smallest time of ``repeat`` runs, in seconds, and the last result."""
+    best, result = np.inf, None
     for _ in range(repeat):
         start = time.perf_counter()
-        answer = task()
+        result = task()
         best = min(best, time.perf_counter() - start)
-    return best, answer
+    return best, result
 
 
 def peak() -> float:
@@ -43,16 +49,16 @@ def peak() -> float:
 
 
 def added_memory(task: Callable[[], Any]) -> float:
-    """Return by how many MB the memory of this process grew at most (Linux)."""
+    """Return the peak growth of this process's memory in MB (Linux)."""
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # forget the peak so far
+        file.write("5")  # reset the peak
     before = _status("VmRSS")
     task()
     return _status("VmHWM") - before
 
 
 def _status(name: str) -> float:
-    """Return a line of the kernel's account of this process, in MB."""
+    """Return a line of the kernel's status of this process, in MB."""
     with open("/proc/self/status") as lines:
         return next(int(x.split()[1]) for x in lines if x.startswith(name)) / 1024
 
@@ -67,10 +73,45 @@ def process_seconds(code: str, repeat: int = 7) -> float:
     return float(np.median(times))
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def in_process(module: str, *args: str, limit: float = 20 * 60) -> Row:
+    """Run one case in a process of its own; return its row, or why it has none."""
+    command = [sys.executable, "-W", "ignore", "-m", module, *args]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit + 60, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"cut off": f"after {limit / 60:.0f} minutes"}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        why = "killed, out of memory?" if done.returncode < 0 else lines[-1][:150]
+        return {"cut off": why}
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def save(path: Path, rows: list[Row]) -> Results:
+    """Write rows with the facts of the machine to a JSON file; return both."""
+    results = {"facts": machine_facts(), "rows": rows}
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    return results
+
+
+#: Titles of columns whose names in the results are not plain.
+TITLES = {
+    "beside": "compared with",
+    "known a class": "known per class",
+    "ms an iteration": "ms per iteration",
+    "KB a step between workers": "KB per step between workers",
+    "KB a step to the driver": "KB per step to the driver",
+}
+
+
+def table(rows: list[Row]) -> str:
     """Return rows as a Markdown table."""
     head = list(rows[0])
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    titles = [TITLES.get(name, name) for name in head]
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(_text(row[h]) for h in head) + " |" for row in rows]
     return "\n".join(lines)
 
@@ -83,13 +124,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def where(results: dict[str, Any]) -> str:
+def where(results: Results) -> str:
     """Return the facts of the machine that results were measured on."""
     return ", ".join(f"{name} {fact}" for name, fact in results["facts"].items())
 
 
-def with_part(text: str, name: str, content: str) -> str:
-    """Return a page with what stands between two marks written anew."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    head, rest = text.split(begin)
-    return f"{head}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"
+def with_block(text: str, name: str, content: str) -> str:
+    """Return a page with its block of this name, if it has one, replaced."""
+    block = rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)"
+    return re.sub(
+        block, lambda found: f"{found[1]}{content}\n{found[2]}", text, flags=re.DOTALL
+    )

@@ -1,4 +1,4 @@
-"""B-LoRD on dask workers: bytes moved, and time against the local solver.
+"""B-LoRD on dask workers: bytes moved, and time next to the local solver.
 
 Usage: python -m benchmarks.distributed [N] writes distributed.json and the plan in
 docs/guide/scale.md; python -m benchmarks.distributed --page writes the plan alone.
@@ -15,36 +15,39 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.common import SCALE, clock, facts, table, where, with_part
+from benchmarks.common import SCALE, Results, Row, clock, table, where, with_block
+from lordclust._core.typing import Graph
+from lordclust._core.versions import machine_facts
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "distributed.json"
 N, D, K, TAU, BLOCKS = 100_000, 16, 10, 0.3, 8
-#: The plan: samples, features, clusters, machines, and what they are taken to have.
+#: The plan: samples, features, clusters and machines; and bytes per second of their
+#: network, 10 Gbit/s.
 PLAN = {"n": 10**8, "d": 100, "k": 10, "machines": 50}
-NETWORK, GIGA = 10e9 / 8, 1e9  # bytes a second of a 10 Gbit/s network
+NETWORK, GIGA = 10e9 / 8, 1e9
 
 
 # -- measuring --------------------------------------------------------------------
 
 
 def samples(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return overlapping groups in random order, and the groups."""
+    """Return samples of overlapping groups in random order, and their groups."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4 * K, n)
     centres = 2.2 * rng.standard_normal((4 * K, D))
     return centres[y] + rng.standard_normal((n, D)), y
 
 
-def saved_blocks(S: Any, folder: Path, name: str) -> list[str]:
-    edges = np.linspace(0, S.shape[0], BLOCKS + 1).astype(int)
+def saved_blocks(S: Graph, folder: Path, name: str) -> list[str]:
+    block_starts = np.linspace(0, S.shape[0], BLOCKS + 1).astype(int)
     files = [str(folder / f"{name}-{i}.npz") for i in range(BLOCKS)]
-    for file, (x, y) in zip(files, pairwise(edges), strict=True):
+    for file, (x, y) in zip(files, pairwise(block_starts), strict=True):
         sp.save_npz(file, S[x:y], compressed=False)
     return files
 
 
-def local_row(S: Any, n_jobs: int) -> dict[str, Any]:
+def local_row(S: Graph, n_jobs: int) -> Row:
     from lordclust import BLoRD
 
     model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
@@ -52,9 +55,7 @@ def local_row(S: Any, n_jobs: int) -> dict[str, Any]:
     return {"where": f"local, {n_jobs} threads", "seconds": seconds} | _end(model)
 
 
-def worker_row(
-    files: list[str], warm: list[str], n_workers: int, order: str
-) -> dict[str, Any]:
+def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) -> Row:
     from distributed import Client, LocalCluster
 
     from lordclust.distributed import BLoRD
@@ -83,12 +84,12 @@ def worker_row(
     }
 
 
-def _end(model: Any) -> dict[str, Any]:
+def _end(model: Any) -> Row:
     return {"objective": model.objective_, "iterations at the end": model.n_iter_}
 
 
 def search_rate() -> float:
-    """Return pairs times features that one thread compares in a second."""
+    """Return pairs times features that one thread compares per second."""
     from lordclust.distributed._neighbours import Nearest
 
     X = np.random.default_rng(0).random((4000, PLAN["d"]))
@@ -97,18 +98,18 @@ def search_rate() -> float:
     return len(X) ** 2 * X.shape[1] / seconds
 
 
-def borrowed(S: Any, machines: int) -> float:
-    """Return the rows that machines need of others, for each row of their own."""
+def borrowed(S: Graph, machines: int) -> float:
+    """Return the rows needed from other machines, per row of their own."""
     n = S.shape[0]
-    edges = np.linspace(0, n, machines + 1).astype(int)
+    block_starts = np.linspace(0, n, machines + 1).astype(int)
     total = 0
-    for x, y in pairwise(edges):
+    for x, y in pairwise(block_starts):
         columns = np.unique(S[x:y].indices)
         total += int(((columns < x) | (columns >= y)).sum())
     return total / n
 
 
-def measure(n: int) -> dict[str, Any]:
+def measure(n: int) -> Row:
     from lordclust.graph import KNNGraph
 
     X, y = samples(n)
@@ -122,7 +123,7 @@ def measure(n: int) -> dict[str, Any]:
             files = saved_blocks(G, Path(folder), order)
             rows += [worker_row(files, warm, w, order) for w in (1, 2)]
     return {
-        "facts": facts(),
+        "facts": machine_facts(),
         "measured": time.strftime("%Y-%m-%d"),
         "n": n,
         "k": K,
@@ -136,8 +137,8 @@ def measure(n: int) -> dict[str, Any]:
 # -- the plan ---------------------------------------------------------------------
 
 
-def plan(results: dict[str, Any]) -> str:
-    """Return what many machines need, worked out from the figures of two workers."""
+def plan(results: Results) -> str:
+    """Return what many machines need, computed from measurements of two workers."""
     rows = [row for row in results["rows"] if "workers" in row]
     one, two = (_pick(rows, w, "near") for w in (1, 2))
     shown = [
@@ -146,9 +147,8 @@ def plan(results: dict[str, Any]) -> str:
     ]
     parts = [
         f"Measured on {results['measured']} with {results['n']:,} samples, "
-        f"{results['k']} clusters, {results['entries a row']:.1f} entries of S a row "
-        f"({where(results)}). *Near* "
-        "order: samples of a group have near-by numbers.",
+        f"{results['k']} clusters, {results['entries a row']:.1f} entries of S per row "
+        f"({where(results)}). *Near* order: samples of a group are next to each other.",
         table(shown),
         _needs(results, one, two),
     ]
@@ -158,7 +158,7 @@ def plan(results: dict[str, Any]) -> str:
 DROPPED = ("workers", "order", "iterations at the end")
 
 
-def _pick(rows: list[dict[str, Any]], workers: int, order: str) -> dict[str, Any]:
+def _pick(rows: list[Row], workers: int, order: str) -> Row:
     return next(r for r in rows if r["workers"] == workers and r["order"] == order)
 
 
@@ -166,14 +166,14 @@ def _rounded(value: Any) -> Any:
     return f"{value:.4g}" if isinstance(value, float) else value
 
 
-def _needs(results: dict[str, Any], one: Any, two: Any) -> str:
+def _needs(results: Results, one: Any, two: Any) -> str:
     """Return the plan's table."""
     n, k, machines = PLAN["n"], PLAN["k"], PLAN["machines"]
     own = n / machines
-    # Edges of a row grow as log2 n does; the rest of a row's cost does not.
+    # Only the number of entries per row grows with n, as log2 n.
     entries = results["entries a row"] * np.log2(n) / np.log2(results["n"])
-    # In near order as for this graph in as many parts; in random order every entry
-    # may refer to another row of another machine.
+    # Near order: as measured for this graph in as many parts. Random order: every
+    # entry may refer to a different row of another machine.
     most = {
         "near": results["borrowed a row"],
         "random": min(entries, machines - 1),
@@ -189,23 +189,23 @@ def _needs(results: dict[str, Any], one: Any, two: Any) -> str:
         lines.append(
             {
                 "rows in": f"{order} order",
-                "S a machine, GB": f"{graph / GIGA:.2g}",
+                "S per machine, GB": f"{graph / GIGA:.2g}",
                 "V and copies, GB": f"{factor / GIGA:.2g}",
                 "borrowed rows, GB": f"{2 * borrowed * k * 8 / GIGA:.2g}",
-                "GB a step and machine": f"{sent / GIGA:.2g}",
-                "seconds a step": f"{step:.2g}",
-                "hours a fit": f"{step * two['steps'] / 3600:.2g}",
+                "GB per step and machine": f"{sent / GIGA:.2g}",
+                "seconds per step": f"{step:.2g}",
+                "hours per fit": f"{step * two['steps'] / 3600:.2g}",
             }
         )
     search = n * n * PLAN["d"] / machines / results["pairs x features a second"]
     return (
-        f"From these, {n:.0e} samples, {k} clusters, {machines} machines of one "
-        f"thread and a network of 10 Gbit/s, in float64, for as many steps "
+        f"Extrapolated to {n:.0e} samples, {k} clusters, {machines} machines of one "
+        "thread and a network of 10 Gbit/s, in float64, for as many steps "
         f"({two['steps']}) as here:\n\n{table(lines)}\n\n"
-        f"A pass brings {k + k * k + 4} numbers a block to the driver. To compare all "
-        f"samples of {PLAN['d']} features with all would take {search / 3600:.0f} "
+        f"A pass sends {k + k * k + 4} numbers per block to the driver. Comparing all "
+        f"pairs of samples of {PLAN['d']} features would take {search / 3600:.0f} "
         "hours of one thread on each machine: at this size build the graph with an "
-        "approximate index, and bring it as blocks of S."
+        "approximate index, and pass it as blocks of S."
     )
 
 
@@ -214,7 +214,7 @@ def main(args: list[str]) -> None:
         results = measure(int(args[0]) if args else N)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     results = json.loads(RESULTS.read_text())
-    SCALE.write_text(with_part(SCALE.read_text(), "plan", plan(results)))
+    SCALE.write_text(with_block(SCALE.read_text(), "plan", plan(results)))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""How time and memory grow with n, beside other tools. Not part of `make bench`: hours.
+"""How time and memory grow with n, for us and other tools; takes hours.
 
 Usage: python -m benchmarks.growth [N ...] [--clusters K ...] [--tools T ...] [--page]
 
-Each case runs in a fresh process and is cut off after LIMIT seconds. growth.json gets
+Each case runs in a fresh process and is stopped after LIMIT seconds. growth.json gets
 one row after each case; cases that have a row there are not run again, so that the run
-can be stopped and taken up at any time (delete a row to measure it anew). growth.md and
-docs/growth.png are made from it, with --page alone too.
+can be stopped and continued at any time (delete a row to measure it again). growth.md,
+docs/growth.png and a part of docs/guide/scale.md are generated from it; --page does
+only that.
 """
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import SCALE, clock, facts, peak, table, where, with_part
+from benchmarks.common import (
+    ROOT,
+    SCALE,
+    Results,
+    Row,
+    clock,
+    in_process,
+    peak,
+    save,
+    table,
+    where,
+    with_block,
+)
+from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.versions import machine_facts
 
 SIZES = (10_000, 100_000, 1_000_000, 3_000_000)
 CLUSTERS = (10, 100)
@@ -26,15 +40,17 @@ FEATURES = 32
 LIMIT, PATIENCE = 20 * 60, 90 * 60
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "growth.json", HERE / "growth.md"
-PICTURE = HERE.parent / "docs" / "growth.png"
+PICTURE = ROOT / "docs" / "growth.png"
+#: Labels, and the seconds of parts.
+Result = tuple[Any, Row]
 #: Largest growth that is accepted, as a power of n; and at 10^6, k = 10, on 2 cores.
 SLOPE, SECONDS, GIGABYTES = 1.1, 20 * 60, 6.0
-#: From here on nothing fits into a cache, and no coarse paths compete.
+#: From here on nothing fits into a cache, and no coarse paths are compared.
 LARGE = 100_000
 
 
-def mixture(n: int, k: int) -> tuple[Any, Any]:
-    """Return samples of k Gaussians that touch, as many of each, and whose they are."""
+def mixture(n: int, k: int) -> tuple[FloatArray, IntArray]:
+    """Return samples of k equal-sized Gaussians that touch, and their labels."""
     rng = np.random.default_rng(0)
     centres = 1.2 * rng.standard_normal((k, FEATURES), dtype=np.float32)
     y = rng.permutation(np.arange(n) % k)
@@ -43,22 +59,22 @@ def mixture(n: int, k: int) -> tuple[Any, Any]:
     return X, y
 
 
-# -- what is compared: from X to labels, with the seconds of parts -------------------
+# -- the tools: from X to labels, with the seconds of parts ---------------------------
 
 
-def lordclust(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def lordclust(X: FloatArray, k: int) -> Result:
     from lordclust import tau_path
     from lordclust.graph import KNNGraph
-    from lordclust.solver import problem
+    from lordclust.solver.spectrum import find_spectrum
 
     graph = KNNGraph()
     t_graph, S = clock(lambda: graph.build(X))
-    t_ends, _ = clock(lambda: problem.spectrum(S))
+    t_spectrum, _ = clock(lambda: find_spectrum(S))
     t_path, path = clock(lambda: tau_path(S, k))
     parts = {
         "graph s": t_graph,
-        "eigenvalues s": t_ends,
-        "path s": t_path - t_ends,
+        "eigenvalues s": t_spectrum,
+        "path s": t_path - t_spectrum,
         "recall": graph.recall_,
         "iterations": int(path.n_iter.sum()),
         "entries": int(S.nnz),
@@ -67,14 +83,14 @@ def lordclust(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
     return path.labels[-1], parts
 
 
-def lordclust_single(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def lordclust_single(X: FloatArray, k: int) -> Result:
     from lordclust import BLoRD
 
     model = BLoRD(k, dtype="float32", proba_top=5).fit(X)
     return model.labels_, {"recall": model.recall_}
 
 
-def spectral(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def spectral(X: FloatArray, k: int) -> Result:
     from sklearn.cluster import SpectralClustering
 
     q = len(X).bit_length()
@@ -84,25 +100,25 @@ def spectral(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
     return model.fit_predict(X), {}
 
 
-def mini_batch(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def mini_batch(X: FloatArray, k: int) -> Result:
     from sklearn.cluster import MiniBatchKMeans
 
     model = MiniBatchKMeans(k, batch_size=4096, n_init=3, random_state=0)
     return model.fit_predict(X), {}
 
 
-def constrained(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def constrained(X: FloatArray, k: int) -> Result:
     from k_means_constrained import KMeansConstrained
 
     n = len(X)
-    # One start: joblib's workers would only get a read-only copy, which it refuses.
+    # One start: joblib's workers would get a read-only copy, which it refuses.
     model = KMeansConstrained(
         k, size_min=n // k, size_max=-(-n // k), n_init=1, random_state=0, n_jobs=1
     )
     return model.fit_predict(X), {}
 
 
-def faiss_kmeans(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def faiss_kmeans(X: FloatArray, k: int) -> Result:
     import faiss
 
     model = faiss.Kmeans(X.shape[1], k, niter=25, nredo=3, seed=0)
@@ -110,7 +126,7 @@ def faiss_kmeans(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
     return model.index.search(X, 1)[1].ravel(), {}
 
 
-def leiden(X: Any, k: int) -> tuple[Any, dict[str, Any]]:
+def leiden(X: FloatArray, k: int) -> Result:
     import igraph
     import leidenalg
 
@@ -142,7 +158,7 @@ TOOLS = {
 # -- cases ---------------------------------------------------------------------------
 
 
-def measure(tool: str, n: int, k: int) -> dict[str, Any]:
+def measure(tool: str, n: int, k: int) -> Row:
     """Run one case in this process."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -159,23 +175,6 @@ def measure(tool: str, n: int, k: int) -> dict[str, Any]:
     return row | parts
 
 
-def in_process(module: str, *args: str, limit: float = LIMIT) -> dict[str, Any]:
-    """Run one case in a process of its own; say so if it is cut off or fails."""
-    command = [sys.executable, "-W", "ignore", "-m", module, *args]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit + 60, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"cut off": f"after {limit / 60:.0f} minutes"}
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no word"]
-        why = "killed, out of memory?" if done.returncode < 0 else lines[-1][:150]
-        return {"cut off": why}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def too_large(n: int, k: int) -> str:
     """Return why a path of lordclust cannot run here, or nothing."""
     from lordclust._core import memory
@@ -183,7 +182,7 @@ def too_large(n: int, k: int) -> str:
     entries = 2 * n.bit_length() * n
     path = memory.solver_bytes(n, k, entries) + n * k * 8
     try:
-        # Beside the solver: X, and the graph it was given.
+        # In addition to the solver: X, and the graph it was given.
         memory.check_memory(path + 4 * FEATURES * n + 12 * entries, "It", "")
     except memory.NoRoomError as error:
         return str(error).split(",")[0].removeprefix("It ")
@@ -205,12 +204,10 @@ def run(sizes: list[int], clusters: list[int], tools: list[str]) -> None:
                     f"  {time.time() - start:.0f} s: {row}", file=sys.stderr, flush=True
                 )
                 rows.append(row)
-                RESULTS.write_text(
-                    json.dumps({"facts": facts(), "rows": rows}, indent=1) + "\n"
-                )
+                save(RESULTS, rows)
 
 
-def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, Any]:
+def result(rows: list[Row], tool: str, n: int, k: int) -> Row:
     """Return the numbers of a case, or why it was not run."""
     for row in rows:
         smaller = row["n"] <= n and row["k"] <= k
@@ -219,7 +216,7 @@ def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, A
     if tool == "lordclust" and (why := too_large(n, k)):
         return {"cut off": f"not run: {why}"}
     seconds = expected(of(rows, tool, k), n)
-    # Growth is measured from all sizes of our own, however long they take.
+    # Our own growth is measured from all sizes, however long they take.
     if tool != "lordclust" and seconds > LIMIT:
         return {"cut off": f"not run: by its growth {seconds / 60:.0f} minutes"}
     case = json.dumps([tool, n, k])
@@ -227,8 +224,8 @@ def result(rows: list[dict[str, Any]], tool: str, n: int, k: int) -> dict[str, A
     return in_process("benchmarks.growth", "--case", case, limit=limit)
 
 
-def expected(rows: list[dict[str, Any]], n: int) -> float:
-    """Return the seconds for n that two smaller cases suggest, 0 if there are not."""
+def expected(rows: list[Row], n: int) -> float:
+    """Return the seconds for n extrapolated from two smaller cases, 0 without them."""
     rows = [row for row in rows if row["n"] < n and "seconds" in row][-2:]
     if len(rows) < 2:
         return 0.0
@@ -237,15 +234,15 @@ def expected(rows: list[dict[str, Any]], n: int) -> float:
     return float(rows[1]["seconds"] * (n / rows[1]["n"]) ** power)
 
 
-def same_case(row: dict[str, Any], tool: str, n: int, k: int) -> bool:
+def same_case(row: Row, tool: str, n: int, k: int) -> bool:
     return (row["tool"], row["n"], row["k"]) == (tool, n, k)
 
 
-def read() -> dict[str, Any]:
-    """Return the results so far, clusters, sizes and tools in order."""
+def read() -> Results:
+    """Return the results so far, sorted by clusters, size and tool."""
     if not RESULTS.exists():
-        return {"facts": facts(), "rows": []}
-    results: dict[str, Any] = json.loads(RESULTS.read_text())
+        return {"facts": machine_facts(), "rows": []}
+    results: Results = json.loads(RESULTS.read_text())
     tools = list(TOOLS)
     results["rows"].sort(key=lambda x: (x["k"], x["n"], tools.index(x["tool"])))
     return results
@@ -254,8 +251,8 @@ def read() -> dict[str, Any]:
 # -- page and picture ----------------------------------------------------------------
 
 
-def slope(rows: list[dict[str, Any]], name: str, first: int = 0) -> float | None:
-    """Return the power of n that a number grows with, from a first size on."""
+def slope(rows: list[Row], name: str, first: int = 0) -> float | None:
+    """Return the power of n with which a number grows, from a first size on."""
     rows = [row for row in rows if name in row and row["n"] >= first]
     if len(rows) < 2:
         return None
@@ -263,13 +260,13 @@ def slope(rows: list[dict[str, Any]], name: str, first: int = 0) -> float | None
     return float(np.polyfit(x, y, 1)[0])
 
 
-def of(rows: list[dict[str, Any]], tool: str, k: int) -> list[dict[str, Any]]:
+def of(rows: list[Row], tool: str, k: int) -> list[Row]:
     found = [row for row in rows if row["tool"] == tool and row["k"] == k]
     return sorted(found, key=lambda row: row["n"])
 
 
-def verdicts(rows: list[dict[str, Any]]) -> list[str]:
-    """Return what was promised and what came, one line each."""
+def verdicts(rows: list[Row]) -> list[str]:
+    """Return goals and what was measured, one line each."""
     lines = []
     for k in sorted({row["k"] for row in rows}):
         ours = of(rows, "lordclust", k)
@@ -278,66 +275,66 @@ def verdicts(rows: list[dict[str, Any]]) -> list[str]:
             if power is not None:
                 met = "met" if power <= SLOPE else "NOT met"
                 lines.append(
-                    f"- k = {k}: `{name}` grows as n^{power:.2f}, at most n^{SLOPE} "
-                    f"wanted: {met}.{_later(ours, name)}"
+                    f"- k = {k}: `{name}` grows as n^{power:.2f} (goal: at most "
+                    f"n^{SLOPE}, {met}).{_later(ours, name)}"
                 )
     for row in rows:
         if same_case(row, "lordclust", 1_000_000, 10) and "seconds" in row:
             met = row["seconds"] <= SECONDS and row["GB"] <= GIGABYTES
             lines.append(
                 f"- A million samples, k = 10: {row['seconds'] / 60:.1f} minutes and "
-                f"{row['GB']:.1f} GB, at most {SECONDS // 60} and {GIGABYTES:g} "
-                f"wanted: {'met' if met else 'NOT met'}."
+                f"{row['GB']:.1f} GB (goal: at most {SECONDS // 60} minutes and "
+                f"{GIGABYTES:g} GB, {'met' if met else 'NOT met'})."
             )
     return lines
 
 
-def _later(rows: list[dict[str, Any]], name: str) -> str:
-    """Return how a number grows beyond the caches, and how the graph does."""
+def _later(rows: list[Row], name: str) -> str:
+    """Return how a number and the graph grow beyond the caches."""
     power, entries = slope(rows, name, LARGE), slope(rows, "entries", LARGE)
     if power is None or entries is None:
         return ""
     return (
-        f" From {LARGE:,} samples on it is n^{power:.2f} "
-        f"({'met' if power <= SLOPE else 'NOT met'}), where the entries of S "
-        f"(a row has about 2 log2 n) grow as n^{entries:.2f}."
+        f" From {LARGE:,} samples on it grows as n^{power:.2f} "
+        f"({'met' if power <= SLOPE else 'NOT met'}), and the entries of S (about "
+        f"2 log2 n per row) grow as n^{entries:.2f}."
     )
 
 
-def page(results: dict[str, Any]) -> str:
+def page(results: Results) -> str:
     """Return all results as a page in Markdown."""
     head = ["tool", "n", "k", "seconds", "GB", "ARI", "cut off"]
     rows = [{name: row.get(name, "") for name in head} for row in results["rows"]]
     return (
         f"# Growth\n\nGaussian mixtures in {FEATURES} dimensions, from X to labels, "
-        "each in a process of its own on all cores. GB is the peak of the process, X "
-        "included. `lordclust` is the graph and the whole path in float64; with "
-        "float32, one fit with `proba_top=5`. A case is cut off after "
-        f"{LIMIT // 60} minutes, and not run when by its growth it would take longer; "
-        "but lordclust in float64 is, to measure its growth. "
+        "each in a process of its own on all cores. GB is the peak of the process, "
+        "including X. `lordclust` is the graph and the whole path in float64; "
+        "`lordclust, float32` is one fit with `proba_top=5`. A case is stopped after "
+        f"{LIMIT // 60} minutes, and not run if by its growth it would take longer, "
+        "except for lordclust in float64, whose growth is measured. "
         "leidenalg chooses the number of clusters itself.\n\n"
         f"{table(rows)}\n\nMeasured with {where(results)}. Written by `python -m "
         "benchmarks.growth`.\n"
     )
 
 
-def part(results: dict[str, Any]) -> str:
-    """Return what the guide tells of growth."""
+def part(results: Results) -> str:
+    """Return the part of the guide on growth."""
     head = ["n", "k", "graph s", "recall", "eigenvalues s", "path s", "GB", "ARI"]
     ours = [row for row in results["rows"] if row["tool"] == "lordclust"]
     rows = [{name: row[name] for name in head} for row in ours if "seconds" in row]
     return (
-        f"Gaussian mixtures in {FEATURES} dimensions with known truth: the graph and a "
-        f"whole path, in float64 ({where(results)}).\n\n{table(rows)}\n\n"
+        f"Gaussian mixtures in {FEATURES} dimensions with known classes: the graph and "
+        f"a whole path, in float64 ({where(results)}).\n\n{table(rows)}\n\n"
         + "\n".join(verdicts(results["rows"]))
-        + "\n\n![Time and peak memory against the number of samples, beside other "
-        "tools.](../growth.png)\n\n*Time and peak memory from X to labels. Tools end "
-        f"where they take more than {LIMIT // 60} minutes; lordclust in float64 goes "
-        "on while there is memory.*"
+        + "\n\n![Time and peak memory against the number of samples, for lordclust and "
+        "other tools.](../growth.png)\n\n*Time and peak memory from X to labels. A "
+        f"curve ends where the tool takes more than {LIMIT // 60} minutes; that of "
+        "lordclust in float64 ends where memory does.*"
     )
 
 
-def draw(rows: list[dict[str, Any]]) -> None:
+def draw(rows: list[Row]) -> None:
     """Draw time and memory against n."""
     import matplotlib
 
@@ -351,7 +348,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
     )
     for k, line in zip(clusters, axes, strict=True):
         for axis, name in zip(line, ("seconds", "GB"), strict=True):
-            for i, tool in enumerate(TOOLS):  # also those without a point: one legend
+            for i, tool in enumerate(TOOLS):  # all of them, for one legend
                 points = [row for row in of(rows, tool, k) if name in row]
                 axis.loglog(
                     [row["n"] for row in points],
@@ -379,7 +376,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES))
     parser.add_argument("--clusters", nargs="*", type=int, default=list(CLUSTERS))
     parser.add_argument("--tools", nargs="*", choices=TOOLS, default=list(TOOLS))
-    parser.add_argument("--page", action="store_true", help="only make the page")
+    parser.add_argument("--page", action="store_true", help="only write the pages")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
@@ -389,7 +386,7 @@ def main() -> None:
         run(options.sizes, options.clusters, options.tools)
     results = read()
     PAGE.write_text(page(results))
-    SCALE.write_text(with_part(SCALE.read_text(), "growth", part(results)))
+    SCALE.write_text(with_block(SCALE.read_text(), "growth", part(results)))
     draw(results["rows"])
 
 

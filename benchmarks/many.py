@@ -1,9 +1,9 @@
-"""Many clusters: 100,000 samples in 1000, and what memory they take.
+"""Many clusters: time and memory of 100,000 samples in 1000 clusters.
 
 Usage: python -m benchmarks.many
 
-Each fit runs in a fresh process and begins with the labels of MiniBatchKMeans, whose
-seconds are counted. many.json and a part of docs/guide/scale.md are written anew.
+Each fit runs in a fresh process and starts from the labels of MiniBatchKMeans, whose
+time is reported. It writes many.json and a part of docs/guide/scale.md.
 """
 
 import json
@@ -11,8 +11,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import SCALE, clock, facts, peak, table, where, with_part
-from benchmarks.growth import in_process, mini_batch, mixture
+from benchmarks.common import (
+    SCALE,
+    Results,
+    Row,
+    clock,
+    in_process,
+    peak,
+    save,
+    table,
+    where,
+    with_block,
+)
+from benchmarks.growth import mini_batch, mixture
 
 N, K, TAU = 100_000, 1000, 0.5
 KEPT = 10
@@ -21,11 +32,10 @@ CASES: dict[str, dict[str, Any]] = {
     f"float64, proba_top={KEPT}": {"proba_top": KEPT},
     f"float32, proba_top={KEPT}": {"proba_top": KEPT, "dtype": "float32"},
 }
-HERE = Path(__file__).parent
-RESULTS = HERE / "many.json"
+RESULTS = Path(__file__).parent / "many.json"
 
 
-def measure(name: str) -> dict[str, Any]:
+def measure(name: str) -> Row:
     """Run one case in this process."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -55,13 +65,13 @@ def size(P: Any) -> int:
     return int(P.nbytes)
 
 
-def part(results: dict[str, Any]) -> str:
-    """Return what the guide tells of many clusters."""
+def part(results: Results) -> str:
+    """Return the part of the guide on many clusters."""
     return (
         f"{N:,} samples of {K} Gaussians in 32 dimensions, fitted with `BLoRD({K}, "
         f"tau={TAU}, start=labels)`, where the labels are those of MiniBatchKMeans "
-        f"({where(results)}). The peak is that of the process, the graph of neighbours "
-        f"included.\n\n{table(results['rows'])}"
+        f"({where(results)}). The peak is that of the process, including the graph of "
+        f"neighbours.\n\n{table(results['rows'])}"
     )
 
 
@@ -73,9 +83,8 @@ def main() -> None:
     for name in CASES:
         rows.append(in_process("benchmarks.many", name))
         print(rows[-1], file=sys.stderr, flush=True)
-    results = {"facts": facts(), "rows": rows}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    SCALE.write_text(with_part(SCALE.read_text(), "many", part(results)))
+    results = save(RESULTS, rows)
+    SCALE.write_text(with_block(SCALE.read_text(), "many", part(results)))
 
 
 if __name__ == "__main__":

@@ -3,34 +3,40 @@
 Usage: python -m benchmarks.methods_page
 """
 
-from pathlib import Path
-
+from benchmarks.common import ROOT, table
 from lordclust.registry import METHODS
-from lordclust.reproduction.table import markdown
 
-PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
+PAGE = ROOT / "docs" / "methods.md"
 
 INTRO = """# Methods
 
 All methods are scikit-learn estimators: `make_method("symnmf", n_clusters=10)` or
-`from lordclust.methods import SymNMF`. *graph*: works on a sparse graph of nearest
-neighbours; *kernel*: on a full kernel; *features*: on the samples themselves.
-*published*: the authors' algorithm; *own solver*: their problem, solved another way;
-*reconstruction*: neither their text nor their code could be read, and the model is put
-together from what others say of it. Each docstring says which part is which.
+`from lordclust.methods import SymNMF`. The column *input* is *graph* for methods that
+work on a sparse nearest-neighbour graph, *kernel* for a full kernel matrix, and
+*features* for the samples themselves. The column *status* is *published* for the
+authors' algorithm; *own solver* for their problem, solved in another way; and
+*reconstruction* where neither their paper nor their code was available to us, and the
+model is assembled from descriptions by others. Each docstring states which part is
+which.
 
-[](reproduction.md) has their accuracies beside those printed in the paper, what each
-costs, and where and why ours differ."""
+[](reproduction.md) compares their accuracies with those printed in the paper, and shows
+their cost and where and why ours differ."""
 
 
 def render() -> str:
     """Return the page."""
     rows = [
-        [f"`{m.name}`", f"`{m.class_name}`", m.title, m.source, m.takes, m.status]
+        {
+            "name": f"`{m.name}`",
+            "class": f"`{m.class_name}`",
+            "method": m.title,
+            "source": m.source,
+            "input": m.takes,
+            "status": m.status,
+        }
         for m in METHODS.values()
     ]
-    head = ["name", "class", "what", "source", "on", "status"]
-    return f"{INTRO}\n\n{markdown(head, rows)}\n"
+    return f"{INTRO}\n\n{table(rows)}\n"
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Neighbours of many samples: the ways to search, side by side.
+"""Neighbours of many samples: the search methods side by side.
 
 Usage: python -m benchmarks.neighbours
 
-neighbours.json and a part of docs/guide/scale.md are written anew. MNIST is read from
-the folder in LORDCLUST_DATA.
+It writes neighbours.json and a part of docs/guide/scale.md. MNIST is read from the
+folder in LORDCLUST_DATA.
 """
 
 import json
@@ -13,11 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import SCALE, clock, facts, peak, table, where, with_part
-from benchmarks.growth import in_process, mixture
+from benchmarks.common import (
+    SCALE,
+    Results,
+    Row,
+    clock,
+    in_process,
+    peak,
+    save,
+    table,
+    where,
+    with_block,
+)
+from benchmarks.growth import mixture
 
 N = 200_000
-SEARCHES = ("exact", "cells", "faiss", "voyager")
+SEARCHES = ("exact", "cells")
 RESULTS = Path(__file__).parent / "neighbours.json"
 
 
@@ -33,7 +44,7 @@ DATA = {
 }
 
 
-def measure(data: str, search: str) -> dict[str, Any]:
+def measure(data: str, search: str) -> Row:
     """Run one case in this process."""
     from lordclust.graph import KNNGraph
 
@@ -50,10 +61,10 @@ def measure(data: str, search: str) -> dict[str, Any]:
     }
 
 
-def part(results: dict[str, Any]) -> str:
-    """Return what the guide tells of the ways to search."""
+def part(results: Results) -> str:
+    """Return the part of the guide on search methods."""
     return (
-        f"The whole graph, each in a process of its own ({where(results)}).\n\n"
+        f"Building the graph, each in a process of its own ({where(results)}).\n\n"
         f"{table(results['rows'])}"
     )
 
@@ -68,9 +79,8 @@ def main() -> None:
             row = in_process("benchmarks.neighbours", data, search)
             rows.append({"samples": data, "search": search} | row)
             print(rows[-1], file=sys.stderr, flush=True)
-    results = {"facts": facts(), "rows": rows}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    SCALE.write_text(with_part(SCALE.read_text(), "neighbours", part(results)))
+    results = save(RESULTS, rows)
+    SCALE.write_text(with_block(SCALE.read_text(), "neighbours", part(results)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""New samples: are they predicted as well as fitted ones are clustered?"""
+"""New samples: held-out accuracy next to that of the fitted samples."""
 
 from typing import Any
 
@@ -6,16 +6,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.model_selection import ShuffleSplit
 
+from benchmarks.common import Benchmark, Row
 from lordclust import BLoRD, LoRD
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import load
 
-TITLE = "New samples: held-out accuracy"
-NOTE = (
-    "Fitted on 70 % of the samples, predicted on the other 30 %; means over 10 random "
-    "splits. Clusters are matched with classes on the fitted samples, and the matching "
-    "is kept for the new ones. The error is that of the mean difference; `assign` "
-    "gives the new samples the fitted proportions."
-)
 NAMES = ("digits", "mnist2000", "semeion")
 MODELS = {
     "`BLoRD(10)`": BLoRD(10),
@@ -24,7 +19,7 @@ MODELS = {
 }
 
 
-def run(n_splits: int = 10) -> list[dict[str, Any]]:
+def run(n_splits: int = 10) -> list[Row]:
     return [
         compare(name, title, model, n_splits)
         for name in NAMES
@@ -32,7 +27,7 @@ def run(n_splits: int = 10) -> list[dict[str, Any]]:
     ]
 
 
-def compare(name: str, title: str, model: Any, n_splits: int) -> dict[str, Any]:
+def compare(name: str, title: str, model: Any, n_splits: int) -> Row:
     data = load(name)
     X, y = data.prepared(), np.unique(data.y, return_inverse=True)[1]
     splits = ShuffleSplit(n_splits, test_size=0.3, random_state=0).split(X)
@@ -50,7 +45,9 @@ def compare(name: str, title: str, model: Any, n_splits: int) -> dict[str, Any]:
     }
 
 
-def held_out(model: Any, X: Any, y: Any, known: Any, new: Any) -> tuple[float, ...]:
+def held_out(
+    model: Any, X: FloatArray, y: IntArray, known: Any, new: Any
+) -> tuple[float, ...]:
     """Return the accuracy on fitted samples, on new ones, and with proportions."""
     model.fit(X[known])
     name = matching(y[known], model.labels_)
@@ -59,8 +56,18 @@ def held_out(model: Any, X: Any, y: Any, known: Any, new: Any) -> tuple[float, .
     return (fitted, *(np.mean(name[found] == y[new]) for found in labels))
 
 
-def matching(y: Any, labels: Any) -> Any:
-    """Return the class of each cluster that makes the most samples right."""
+def matching(y: IntArray, labels: IntArray) -> Any:
+    """Return the class of each cluster that makes the most samples correct."""
     table = np.zeros((labels.max() + 1, y.max() + 1))
     np.add.at(table, (labels, y), 1)
     return linear_sum_assignment(-table)[1]
+
+
+BENCHMARK = Benchmark(
+    "New samples: held-out accuracy",
+    "Fitted on 70 % of the samples, predicted on the other 30 %; means over 10 random "
+    "splits. Clusters are matched with classes on the fitted samples, and the same "
+    "matching is used for the new ones. `error` is the standard error of the mean "
+    "difference; `assign` gives the new samples the fitted proportions.",
+    run,
+)

@@ -1,4 +1,4 @@
-"""Tau and shares without labels: how good, and at what cost."""
+"""Choosing tau and shares without labels: accuracy and cost."""
 
 import time
 from typing import Any
@@ -6,23 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from benchmarks.common import clock
+from benchmarks.common import Benchmark, Row, clock
 from lordclust import BLoRD
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.choose.evidence import Evidence
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 
-TITLE = "Without labels: tau and proportions"
-NOTE = (
-    "Accuracy of B-LoRD: at tau = 1 with equal shares; at the taus of the paper's two "
-    'rules; with `tau="auto"`; with `proportions="auto"` as well; the same from the '
-    "graph alone, without features; and, to compare, with the true shares given at "
-    "tau = 1. No column but the last uses labels. `clusters` are those that have "
-    "samples, of k asked for. Seconds: one fit at tau = 1, a fit with both chosen, and "
-    "what of the latter is spent on evidence (added up over two threads). The mean is "
-    "over the first eight."
-)
 EIGHT = ("yale", "orl", "chart", "semeion", "mnist2000", "wine", "yeast", "ecoli")
 OTHERS = ("usps1000", "digits", "iris", "breast_cancer", "isolet")
 LARGE = 100_000
@@ -37,7 +28,7 @@ ACCURACIES = (
 )
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     rows = [measure(name) for name in (*EIGHT, *OTHERS)]
     heads = [head for head, value in rows[0].items() if isinstance(value, float)]
     mean = {h: float(np.mean([r[h] for r in rows[: len(EIGHT)]])) for h in heads}
@@ -45,7 +36,7 @@ def run() -> list[dict[str, Any]]:
     return [*rows[: len(EIGHT)], blank | mean, *rows[len(EIGHT) :], large()]
 
 
-def measure(name: str) -> dict[str, Any]:
+def measure(name: str) -> Row:
     data = load(name)
     X, y, k = (
         data.prepared(),
@@ -55,8 +46,8 @@ def measure(name: str) -> dict[str, Any]:
     return compare(name, X, y, k)
 
 
-def large() -> dict[str, Any]:
-    """Return what a choice costs for many samples: ten Gaussians of many sizes."""
+def large() -> Row:
+    """Return the cost of a choice for many samples: ten Gaussians of uneven sizes."""
     sizes = np.round(LARGE * 1.3 ** -np.arange(10) / (1.3 ** -np.arange(10)).sum())
     sizes[0] += LARGE - sizes.sum()
     X, y = make_blobs(sizes.astype(int), 20, center_box=(-1, 1), random_state=0)
@@ -66,8 +57,8 @@ def large() -> dict[str, Any]:
     return {"data": name} | dict.fromkeys(ACCURACIES, "") | row
 
 
-def chosen(X: Any, y: Any, S: Any, k: int) -> dict[str, Any]:
-    """Return tau = 1 and equal shares beside what is chosen, with seconds."""
+def chosen(X: FloatArray, y: IntArray, S: Graph, k: int) -> Row:
+    """Return tau = 1 with equal shares, and the automatic choice, with seconds."""
     seconds, plain = clock(lambda: BLoRD(k, affinity="precomputed").fit(S))
     scoring = Stopwatch()
     auto_seconds, auto = clock(
@@ -84,7 +75,7 @@ def chosen(X: Any, y: Any, S: Any, k: int) -> dict[str, Any]:
     }
 
 
-def compare(name: str, X: Any, y: Any, k: int) -> dict[str, Any]:
+def compare(name: str, X: FloatArray, y: IntArray, k: int) -> Row:
     S = KNNGraph().build(X)
     graph: dict[str, Any] = {"affinity": "precomputed"}
     BLoRD(k, **graph).fit(S)  # compile
@@ -103,13 +94,13 @@ def compare(name: str, X: Any, y: Any, k: int) -> dict[str, Any]:
 
 
 class Stopwatch:
-    """Adds up the time that scoring takes."""
+    """Sum the time that scoring takes."""
 
     def __init__(self) -> None:
         self.seconds, self.score = 0.0, Evidence._score
         watch = self
 
-        def timed(self: Any, labels: Any) -> Any:
+        def timed(self: Any, labels: IntArray) -> Any:
             start = time.perf_counter()
             score = watch.score(self, labels)
             watch.seconds += time.perf_counter() - start
@@ -120,3 +111,16 @@ class Stopwatch:
     def stop(self) -> float:
         Evidence._score = self.score  # type: ignore[method-assign]
         return self.seconds
+
+
+BENCHMARK = Benchmark(
+    "Without labels: tau and proportions",
+    "Accuracy of B-LoRD: at tau = 1 with equal shares; at the taus of the paper's two "
+    'rules; with `tau="auto"`; with `proportions="auto"` as well; the same from the '
+    "graph alone, without features; and, for comparison, with the true shares given at "
+    "tau = 1. Only the last of these columns uses labels. `clusters` is the number of "
+    "the k clusters that have samples. Seconds: one fit at tau = 1, a fit with both "
+    "chosen, and the part of the latter spent on the evidence (summed over two "
+    "threads). The mean is over the first eight data sets.",
+    run,
+)

@@ -1,14 +1,7 @@
-"""What a fresh process pays: imports, and a fit of 1,000 x 20 points."""
+"""Fresh processes: imports, and a fit of 1,000 x 20 points."""
 
-from typing import Any
+from benchmarks.common import Benchmark, Row, process_seconds
 
-from benchmarks.common import process_seconds
-
-TITLE = "Fresh processes"
-NOTE = (
-    "Median wall time of seven fresh processes, compiled code in numba's cache, less "
-    "the time of an empty Python process."
-)
 DATA = (
     "from sklearn.datasets import make_blobs;"
     "X = make_blobs(1000, 20, centers=5, random_state=0)[0];"
@@ -29,7 +22,7 @@ CASES = (
 )
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     empty = process_seconds("pass")
     rows = []
     for what, ours, theirs in CASES:
@@ -39,3 +32,11 @@ def run() -> list[dict[str, Any]]:
             {"what": what, "lordclust s": a, "scikit-learn s": b, "ratio": a / b}
         )
     return rows
+
+
+BENCHMARK = Benchmark(
+    "Fresh processes",
+    "Median wall time of seven fresh processes, compiled code in numba's cache, minus "
+    "the time of an empty Python process.",
+    run,
+)

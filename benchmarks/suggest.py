@@ -4,7 +4,6 @@ Usage: python -m benchmarks.suggest writes suggest.json, and the table and pictu
 docs/choosing-k.md.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,22 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from benchmarks.common import clock, facts, table
+from benchmarks.common import ROOT, Results, Row, clock, save, table, with_block
 from lordclust import KSuggestion, suggest_k
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 
-TITLE = "How many clusters"
-NOTE = (
-    "The number of classes, and what `suggest_k` says from 2 to 20 (ORL: to 60) by "
-    "eigengap alone, stability alone, and both. The blobs are Gaussians in five "
-    "dimensions, 60 samples each, some of them overlapping."
-)
-HERE = Path(__file__).parent
-RESULTS = HERE / "suggest.json"
-PAGE = HERE.parent / "docs" / "choosing-k.md"
+RESULTS = Path(__file__).parent / "suggest.json"
+PAGE = ROOT / "docs" / "choosing-k.md"
 PICTURE = PAGE.with_suffix(".png")
-START, END = "<!-- table: written by benchmarks.suggest -->", "<!-- end of table -->"
 
 DATA = (
     *("iris", "wine", "digits", "chart", "semeion", "mnist2000", "usps1000"),
@@ -36,10 +28,6 @@ DATA = (
     *("synthetic-20-40-60-80", "synthetic-10-30-60-100"),
 )
 SHOWN = "digits"
-
-
-def run() -> list[dict[str, Any]]:
-    return [measure(*case)[0] for case in cases()]
 
 
 def cases() -> Iterator[tuple[str, Any, Any, int]]:
@@ -54,7 +42,9 @@ def cases() -> Iterator[tuple[str, Any, Any, int]]:
         yield f"{k} blobs", X, y, 20
 
 
-def measure(name: str, X: Any, y: Any, last: int) -> tuple[dict[str, Any], KSuggestion]:
+def measure(
+    name: str, X: FloatArray, y: IntArray, last: int
+) -> tuple[Row, KSuggestion]:
     S = KNNGraph().build(X)
     suggest_k(S, [2], n_paths=3)  # compile
     seconds, found = clock(lambda: suggest_k(S, range(2, last + 1)))
@@ -72,28 +62,25 @@ def measure(name: str, X: Any, y: Any, last: int) -> tuple[dict[str, Any], KSugg
     return row, found
 
 
-def summary(rows: list[dict[str, Any]]) -> str:
+def summary(rows: list[Row]) -> str:
     """Count the rows in which each rule finds the number of classes."""
 
-    def hits(part: list[dict[str, Any]]) -> str:
+    def hits(part: list[Row]) -> str:
         rules = ("eigengap", "stability", "both")
-        right = [sum(r[rule] == r["classes"] for r in part) for rule in rules]
-        counts = (f"{rule} {n}" for rule, n in zip(rules, right, strict=True))
+        correct = [sum(r[rule] == r["classes"] for r in part) for rule in rules]
+        counts = (f"{rule} {n}" for rule, n in zip(rules, correct, strict=True))
         return f"{', '.join(counts)} of {len(part)}"
 
     blobs = [r for r in rows if r["data"].endswith("blobs")]
     others = [r for r in rows if r not in blobs]
-    return f"Right on blobs: {hits(blobs)}. On the others: {hits(others)}."
+    return f"Correct on blobs: {hits(blobs)}. On the others: {hits(others)}."
 
 
-def with_table(page: str, results: dict[str, Any]) -> str:
-    """Return the page with its table written anew."""
-    before, rest = page.split(START)
-    after = rest.split(END)[1]
+def with_table(page: str, results: Results) -> str:
+    """Return the page with its table regenerated."""
     rows = results["rows"]
     shown = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
-    body = f"{table(shown)}\n\n{summary(rows)}"
-    return f"{before}{START}\n{body}\n{END}{after}"
+    return with_block(page, "table", f"{table(shown)}\n\n{summary(rows)}")
 
 
 def main() -> None:
@@ -107,8 +94,7 @@ def main() -> None:
         rows.append(row)
         if case[0] == SHOWN:
             found.plot()[0].figure.savefig(PICTURE, dpi=110)
-    results = {"facts": facts(), "rows": rows}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    results = save(RESULTS, rows)
     PAGE.write_text(with_table(PAGE.read_text(), results))
 
 

@@ -1,38 +1,28 @@
-"""The README's figures, made from the results."""
+"""The README's numbers, generated from the results."""
 
-from typing import Any
-
-from benchmarks.common import table
+from benchmarks.common import Results, Row, table, with_block
 
 
-def with_summary(text: str, results: dict[str, Any]) -> str:
-    """Return the README with its figures written anew."""
+def with_summary(text: str, results: Results) -> str:
+    """Return the README with its numbers regenerated."""
     for name, make in BLOCKS.items():
-        text = with_block(text, name, make(results), "make bench")
+        text = with_block(text, name, make(results))
     return text
 
 
-def with_block(text: str, name: str, new: str, author: str) -> str:
-    """Return the text with what stands between two marks replaced."""
-    start, end = f"<!-- {name}: written by {author} -->", f"<!-- end of {name} -->"
-    before, rest = text.split(start)
-    _, after = rest.split(end)
-    return f"{before}{start}\n{new}\n{end}{after}"
-
-
-def digits(results: dict[str, Any]) -> str:
+def digits(results: Results) -> str:
     """Return the table of methods on the digits."""
     return table(results["digits"]["rows"]) if "digits" in results else ""
 
 
-def speed(results: dict[str, Any]) -> str:
-    """Return one line for each benchmark that was run."""
+def speed(results: Results) -> str:
+    """Return one line per benchmark that was run."""
     lines = [LINES[name](results[name]["rows"]) for name in LINES if name in results]
     return "\n".join(f"- {line}" for line in lines)
 
 
-def auto(results: dict[str, Any]) -> str:
-    """Return what a choice without labels gains, on average."""
+def auto(results: Results) -> str:
+    """Return the mean gain of choosing tau and shares without labels."""
     if "selection" not in results:
         return ""
     rows = results["selection"]["rows"]
@@ -44,13 +34,13 @@ def auto(results: dict[str, Any]) -> str:
     )
 
 
-def _sizes(rows: list[dict[str, Any]]) -> str:
+def _sizes(rows: list[Row]) -> str:
     seconds = {(r["data"], r["method"]): r["seconds"] for r in rows}
     cases = []
     for data in dict.fromkeys(r["data"] for r in rows):
         theirs = seconds.get((data, "`KMeansConstrained`, 10 starts"))
         if theirs is None:
-            return "Exact sizes beside k-means-constrained: not installed."
+            return "Exact sizes: k-means-constrained is not installed."
         ours = seconds[data, "`BLoRD`"]
         means = seconds[data, "`BalancedKMeans`, 10 starts"]
         cases.append(f"{theirs / ours:.0f} and {theirs / means:.0f} times ({data})")
@@ -60,7 +50,7 @@ def _sizes(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _fit(rows: list[dict[str, Any]]) -> str:
+def _fit(rows: list[Row]) -> str:
     cases = " and ".join(f"{r['times faster']:.0f} times ({r['data']})" for r in rows)
     return (
         f"One B-LoRD fit from the same start to the same tolerance: {cases} faster "
@@ -68,7 +58,7 @@ def _fit(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _path(rows: list[dict[str, Any]]) -> str:
+def _path(rows: list[Row]) -> str:
     r = rows[0]
     return (
         f"The whole path in tau on {r['data']}, one thread: {r['adaptive ms']:.0f} ms "
@@ -77,7 +67,7 @@ def _path(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _mnist(rows: list[dict[str, Any]]) -> str:
+def _mnist(rows: list[Row]) -> str:
     r = rows[0]
     return (
         f"MNIST, 70,000 images from raw pixels: exact neighbours {r['graph s']:.0f} s, "
@@ -86,7 +76,7 @@ def _mnist(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _startup(rows: list[dict[str, Any]]) -> str:
+def _startup(rows: list[Row]) -> str:
     r = rows[-1]
     return (
         f"A fresh process that fits 1,000 x 20 points: {r['lordclust s']:.1f} s; with "

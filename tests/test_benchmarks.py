@@ -1,19 +1,20 @@
-"""No figure on a page is typed by hand: pages come from the results file."""
+"""Every number on a page is generated from the results."""
 
 import json
 
 import pytest
+
 from benchmarks import distributed, growth, many
 from benchmarks.__main__ import PAGE, README, RESULTS, page
-from benchmarks.common import SCALE, with_part
+from benchmarks.common import SCALE, with_block
 from benchmarks.summary import with_summary
 
 
-def test_the_page_is_made_from_the_results():
+def test_the_page_is_generated_from_the_results():
     assert PAGE.read_text() == page(json.loads(RESULTS.read_text()))
 
 
-def test_the_readme_is_made_from_the_results():
+def test_the_readme_is_generated_from_the_results():
     text = README.read_text()
     assert text == with_summary(text, json.loads(RESULTS.read_text()))
 
@@ -26,17 +27,17 @@ def test_the_readme_is_made_from_the_results():
         ("plan", distributed.RESULTS, distributed.plan),
     ],
 )
-def test_the_page_on_size_is_made_from_the_results(name, file, part):
+def test_the_page_on_size_is_generated_from_the_results(name, file, part):
     text = SCALE.read_text()
-    assert text == with_part(text, name, part(json.loads(file.read_text())))
+    assert text == with_block(text, name, part(json.loads(file.read_text())))
 
 
-def test_the_page_on_growth_is_made_from_the_results():
+def test_the_page_on_growth_is_generated_from_the_results():
     results = json.loads(growth.RESULTS.read_text())
     assert growth.PAGE.read_text() == growth.page(results)
 
 
-def test_the_plan_is_worked_out_from_measured_figures():
+def test_the_plan_is_computed_from_measurements():
     row = {"seconds": 2.0, "objective": 1.0, "iterations at the end": 3, "steps": 100}
     rows = [
         row | {"where": "here", "workers": workers, "order": order}

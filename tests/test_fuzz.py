@@ -1,26 +1,27 @@
-"""The fuzzing itself: it finds failures, survives them, and finds none here."""
+"""The fuzzer itself: it finds failures and survives them, and finds none here."""
 
 import json
 import sys
 from types import SimpleNamespace
 
 import pytest
-from fuzz import page
-from fuzz.__main__ import main
-from fuzz.case import decoded, encoded
-from fuzz.outcome import Outcome, require, require_refusal
-from fuzz.session import Session
-from fuzz.supervisor import Supervisor
-from fuzz.targets import TARGETS
 from hypothesis import strategies as st
+
+from qa.fuzz import page
+from qa.fuzz.__main__ import main
+from qa.fuzz.case import decoded, encoded
+from qa.fuzz.outcome import Outcome, require, require_refusal
+from qa.fuzz.session import Session
+from qa.fuzz.supervisor import Supervisor
+from qa.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="limits of time need POSIX signals"
 )
-#: A target that ends in all ways, for a worker of its own.
+#: A target that ends in every possible way.
 ODD = """
 import os, signal, time
-from fuzz.outcome import Outcome
+from qa.fuzz.outcome import Outcome
 SECONDS = 0.5
 def prepare(): pass
 def make(rng): return {"number": rng.randrange(10), "bytes": b"\\xff"}
@@ -73,7 +74,7 @@ def test_the_smallest_input_of_a_place_is_kept():
     assert tally.outcomes[Outcome("all", "done")] + failure["count"] == tally.done == 50
 
 
-def test_a_crash_is_no_refusal():
+def test_a_crash_is_not_a_refusal():
     with pytest.raises(IndexError):
         require_refusal(caught(lambda: [][1]))
     with pytest.raises(ValueError, match="invalid literal"):
@@ -87,7 +88,7 @@ def caught(call):
         return error
 
 
-def test_inputs_survive_the_way_through_json():
+def test_inputs_are_the_same_after_json():
     case = {"a": [1, 2.5, None, "é"], "b": b"\x00\xff"}
     assert decoded(encoded(case)) == case
 
@@ -100,8 +101,8 @@ def test_a_failure_can_be_run_again(tmp_path, capsys):
     assert capsys.readouterr().out
 
 
-def test_the_page_shows_the_figures():
+def test_the_page_shows_the_results():
     results = json.loads(page.RESULTS.read_text())
-    assert page.figures(results) in page.PAGE.read_text(encoding="utf-8")
+    assert page.results_text(results) in page.PAGE.read_text(encoding="utf-8")
     assert sum(row["inputs"] for row in results.values()) >= 100_000
     assert set(results) == set(TARGETS)

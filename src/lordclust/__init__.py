@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from lordclust import scanpy as scanpy
     from lordclust.choose.n_clusters import KSuggestion, suggest_k
     from lordclust.methods.lord import BLoRD, LoRD
-    from lordclust.registry import list_methods, make_method
+    from lordclust.registry import list_methods, make_method, register_method
     from lordclust.result import TauPath
-    from lordclust.solver.path import tau_path
     from lordclust.solver.projection import project_omega
     from lordclust.solver.start import sinkhorn_start
+    from lordclust.solver.tau_path import tau_path
 
 __all__ = [
     "BLoRD",
@@ -38,6 +38,7 @@ __all__ = [
     "metrics",
     "plots",
     "project_omega",
+    "register_method",
     "sinkhorn_start",
     "suggest_k",
     "tau_path",
@@ -52,9 +53,10 @@ _HOME = {
     "list_methods": "lordclust.registry",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
+    "register_method": "lordclust.registry",
     "sinkhorn_start": "lordclust.solver.start",
     "suggest_k": "lordclust.choose.n_clusters",
-    "tau_path": "lordclust.solver.path",
+    "tau_path": "lordclust.solver.tau_path",
 }
 _ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
 # Not for a star import: one name hides another library, both are for a purpose.

@@ -1,22 +1,25 @@
-"""Scores of a clustering against known classes; all are blind to label names.
+"""Scores of a clustering against known classes; the names of labels do not matter.
 
-Labels are any hashable things: numbers, strings, tuples. Every score is in [0, 1]
-and 1 is best, except the imbalance rate, which describes the classes alone.
+Labels are any hashable objects: numbers, strings, tuples. Every score is in [0, 1]
+and 1 is best, except the imbalance rate, which describes only the classes.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, IntArray
+
+#: One label per sample.
+Labels: TypeAlias = Iterable[Hashable]
 
 
-def accuracy(y_true: Any, y_pred: Any) -> float:
+def accuracy(y_true: Labels, y_pred: Labels) -> float:
     """Return the share of samples that the best matching of labels gets right.
 
-    Each cluster is matched with at most one class and the other way round, so as to
-    agree on as many samples as possible (Hungarian method).
+    Each cluster is matched with at most one class and vice versa, so that as many
+    samples as possible agree (Hungarian method).
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
     return float(table[rows, cols].sum() / count.sum())
 
 
-def nmi(y_true: Any, y_pred: Any) -> float:
+def nmi(y_true: Labels, y_pred: Labels) -> float:
     """Return the normalized mutual information I / ((H(classes) + H(clusters)) / 2).
 
     Parameters
@@ -69,7 +72,7 @@ def nmi(y_true: Any, y_pred: Any) -> float:
     return float(normalized_mutual_info_score(true, pred))
 
 
-def purity(y_true: Any, y_pred: Any) -> float:
+def purity(y_true: Labels, y_pred: Labels) -> float:
     """Return the share of samples in the largest class of their cluster.
 
     Parameters
@@ -92,7 +95,7 @@ def purity(y_true: Any, y_pred: Any) -> float:
     return float(largest.sum() / count.sum())
 
 
-def precision_recall(y_true: Any, y_pred: Any) -> tuple[float, float]:
+def precision_recall(y_true: Labels, y_pred: Labels) -> tuple[float, float]:
     """Return precision and recall over pairs of samples.
 
     A pair is predicted when both samples share a cluster and true when they share a
@@ -117,7 +120,7 @@ def precision_recall(y_true: Any, y_pred: Any) -> tuple[float, float]:
     return (both / pred if pred else 1.0), (both / true if true else 1.0)
 
 
-def f1(y_true: Any, y_pred: Any) -> float:
+def f1(y_true: Labels, y_pred: Labels) -> float:
     """Return the F1 score over pairs of samples.
 
     With the pairs of :func:`precision_recall`, this is twice the pairs that are true
@@ -142,13 +145,15 @@ def f1(y_true: Any, y_pred: Any) -> float:
     return 2 * both / (true + pred) if true + pred else 1.0
 
 
-def imbalance_rate(y: Any = None, *, proportions: Any = None) -> float:
+def imbalance_rate(
+    y: Labels | None = None, *, proportions: ArrayLike | None = None
+) -> float:
     """Return IBR = 1 - H(pi) / log k of class shares pi: 0 when all are equal.
 
     Parameters
     ----------
     y : sequence of hashable, shape (n,), optional
-        Labels, whose shares are taken.
+        Labels, whose shares are used.
     proportions : array-like, shape (k,), optional
         The shares themselves, or counts, in place of y.
 
@@ -169,9 +174,7 @@ def imbalance_rate(y: Any = None, *, proportions: Any = None) -> float:
             "imbalance_rate takes either labels y or proportions, got "
             f"{'neither' if y is None else 'both'}. Pass exactly one of them."
         )
-    shares = _shares(
-        np.bincount(_encode(y, "y")) if proportions is None else proportions
-    )
+    shares = _shares(proportions if y is None else np.bincount(_encode(y, "y")))
     if shares.size == 1:
         return 0.0
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)))
@@ -179,7 +182,7 @@ def imbalance_rate(y: Any = None, *, proportions: Any = None) -> float:
 
 
 #: The scores of a clustering by name, in the order of the paper's tables.
-METRICS: dict[str, Callable[[Any, Any], float]] = {
+METRICS: dict[str, Callable[[Labels, Labels], float]] = {
     "accuracy": accuracy,
     "nmi": nmi,
     "purity": purity,
@@ -187,7 +190,7 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-def _shares(proportions: Any) -> FloatArray:
+def _shares(proportions: ArrayLike | None) -> FloatArray:
     """Return nonnegative numbers divided by their sum."""
     p = np.asarray(proportions, dtype=np.float64)
     if p.ndim != 1 or p.size == 0 or not np.isfinite(p).all() or p.min() < 0:
@@ -203,32 +206,28 @@ def _shares(proportions: Any) -> FloatArray:
     return np.asarray(p / p.sum())
 
 
-def _encode(labels: Any, name: str) -> IntArray:
-    """Return labels as whole numbers from 0."""
+def _encode(labels: Labels, name: str) -> IntArray:
+    """Return labels as integers from 0."""
     if getattr(labels, "ndim", 1) != 1 or isinstance(labels, str):
+        shape = getattr(labels, "shape", None)
+        got = f"{labels!r}" if shape is None else f"shape {shape}"
         raise ValueError(
             f"{name} must be a sequence of labels, one for each sample, got "
-            f"{_describe(labels)}. Pass a flat list or array."
+            f"{got}. Pass a flat list or array."
         )
     if isinstance(labels, np.ndarray) and labels.dtype.kind != "O":
         codes = np.unique(labels, return_inverse=True)[1].ravel()
     else:
-        # Not numpy: it would turn 1 and "1" into the same label.
-        seen: dict[Any, int] = {}
+        # Not numpy, which would turn 1 and "1" into the same label.
+        seen: dict[Hashable, int] = {}
         codes = np.array([seen.setdefault(v, len(seen)) for v in labels], dtype=np.intp)
     if codes.size == 0:
         raise ValueError(f"{name} must not be empty. Pass at least one label.")
     return codes
 
 
-def _describe(labels: Any) -> str:
-    """Say what came in place of a sequence of labels."""
-    shape = getattr(labels, "shape", None)
-    return f"shape {shape}" if shape is not None else f"{labels!r}"
-
-
-def _encode_pair(y_true: Any, y_pred: Any) -> tuple[IntArray, IntArray]:
-    """Return classes and clusters as whole numbers, of the same length."""
+def _encode_pair(y_true: Labels, y_pred: Labels) -> tuple[IntArray, IntArray]:
+    """Return classes and clusters as integers, of the same length."""
     true, pred = _encode(y_true, "y_true"), _encode(y_pred, "y_pred")
     if true.size != pred.size:
         raise ValueError(
@@ -238,16 +237,18 @@ def _encode_pair(y_true: Any, y_pred: Any) -> tuple[IntArray, IntArray]:
     return true, pred
 
 
-def _joint_counts(y_true: Any, y_pred: Any) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the classes i, clusters j and counts of what occurs together."""
+def _joint_counts(
+    y_true: Labels, y_pred: Labels
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the classes i, clusters j and counts of all that occur together."""
     true, pred = _encode_pair(y_true, y_pred)
     width = int(pred.max()) + 1
     code, count = np.unique(true.astype(np.int64) * width + pred, return_counts=True)
     return code // width, code % width, count
 
 
-def _pair_counts(y_true: Any, y_pred: Any) -> tuple[int, int, int]:
-    """Return how many pairs share class and cluster, a class, a cluster."""
+def _pair_counts(y_true: Labels, y_pred: Labels) -> tuple[int, int, int]:
+    """Return how many pairs of samples share both, a class, a cluster."""
     i, j, count = _joint_counts(y_true, y_pred)
     sizes = np.bincount(i, count).astype(int), np.bincount(j, count).astype(int)
     both, true, pred = (int((c * (c - 1) // 2).sum()) for c in (count, *sizes))

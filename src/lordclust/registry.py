@@ -1,13 +1,21 @@
-"""Every method by name: one line each, loaded on first use."""
+"""The methods by name: one line each, loaded on first use."""
 
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Any
 
-from lordclust._core.validation import unknown_name
+from lordclust._core.validation import check_choice, unknown_name
 
+#: What a method may work on.
+INPUTS = ("graph", "kernel", "features")
 #: How close a method is to its source.
 STATUSES = ("published", "own solver", "reconstruction")
+#: The entry points by which installed packages add methods.
+GROUP = "lordclust.methods"
 
 
 @dataclass(frozen=True)
@@ -18,8 +26,9 @@ class Method:
     ----------
     name : str
         The key.
-    home : str
-        "module:Class" below ``lordclust.methods``.
+    home : str or type
+        The estimator class, or "package.module:Class"; a module that begins with a
+        dot is one of ``lordclust.methods``.
     title : str
         What it is, in a few words.
     source : str
@@ -29,11 +38,11 @@ class Method:
     status : {"published", "own solver", "reconstruction"}
         "published": the authors' algorithm. "own solver": their problem, solved
         another way. "reconstruction": their paper or code could not be read; the
-        docstring says what was taken from where.
+        docstring states what was taken from where.
     """
 
     name: str
-    home: str
+    home: str | type
     title: str
     source: str
     takes: str = "graph"
@@ -41,43 +50,81 @@ class Method:
 
     @property
     def class_name(self) -> str:
-        """The name of the estimator."""
-        return self.home.partition(":")[2]
+        """The name of the estimator class."""
+        home = self.home
+        return home.partition(":")[2] if isinstance(home, str) else home.__name__
 
     def load(self) -> Any:
         """Return the estimator class."""
+        if not isinstance(self.home, str):
+            return self.home
         module, _, name = self.home.partition(":")
-        return getattr(import_module(f"lordclust.methods.{module}"), name)
+        kind = getattr(import_module(module, "lordclust.methods"), name)
+        _check_class(self.name, kind)
+        return kind
 
 
-_LINES = (
-    Method("lord", "lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025"),
-    Method("blord", "lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025"),
-    Method("kkm", "kkm:KKM", "kernel k-means", "Dhillon et al. 2004", "kernel"),
-    Method("gkkm", "gkkm:GKKM", "global kernel k-means", "Tzortzis & Likas 2009", "kernel"),
-    Method("sc", "sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001"),
-    Method("ncut", "ncut:NCut", "normalised cut", "Shi & Malik 2000"),
-    Method("sr", "sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
-    Method("dbsc", "dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
-    Method("directsc", "directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
-    Method("symnmf", "symnmf:SymNMF", "symmetric NMF, multiplicative", "Kuang et al. 2012", status="own solver"),
-    Method("phals", "phals:PHALS", "symmetric NMF by columns", "Hou, Chu & Liao 2023"),
-    Method("s3nmf", "s3nmf:S3NMF", "self-supervised symmetric NMF", "Jia et al. 2021"),
-    Method("gwl", "gwl:GWL", "Gromov-Wasserstein graph partition", "Xu et al. 2019"),
-    Method("nlr", "nlr:NLR", "nonnegative low-rank factor of the SDP", "Zhuang et al. 2024", status="own solver"),
-    Method("dcd", "dcd:DCD", "Kullback-Leibler fit by a doubly stochastic matrix", "Yang & Oja 2012", status="own solver"),
-    Method("sdp", "sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver"),
-    Method("dsn", "dsn:DSN", "nearest doubly stochastic matrix", "Zass & Shashua 2006", status="own solver"),
-    Method("sds", "sds:SDS", "structured doubly stochastic matrix", "Wang, Nie & Huang 2016", status="reconstruction"),
-    Method("dvd", "dvd:DvD", "doubly stochastic with an eigengap", "Park & Kim 2017", status="reconstruction"),
-    Method("dsni", "dsni:DSNI", "doubly stochastic and nearly idempotent", "Ah-Pine 2022", status="reconstruction"),
-    Method("dsdc", "dsdc:DSDC", "doubly stochastic distances", "He & Zhang 2023", "features", "own solver"),
-    Method("gmm", "gmm:GMM", "Gaussian mixture with given shares", "Dempster et al. 1977", "features"),
-    Method("balanced_kmeans", "balanced_kmeans:BalancedKMeans", "k-means with exact sizes", "Malinen & Franti 2014", "features", "own solver"),
+BUILT_IN = (
+    Method("lord", ".lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025"),
+    Method("blord", ".lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025"),
+    Method("kkm", ".kkm:KKM", "kernel k-means", "Dhillon et al. 2004", "kernel"),
+    Method("gkkm", ".gkkm:GKKM", "global kernel k-means", "Tzortzis & Likas 2009", "kernel"),
+    Method("sc", ".sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001"),
+    Method("ncut", ".ncut:NCut", "normalised cut", "Shi & Malik 2000"),
+    Method("sr", ".sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
+    Method("dbsc", ".dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
+    Method("directsc", ".directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
+    Method("symnmf", ".symnmf:SymNMF", "symmetric NMF, multiplicative", "Kuang et al. 2012", status="own solver"),
+    Method("phals", ".phals:PHALS", "symmetric NMF by columns", "Hou, Chu & Liao 2023"),
+    Method("s3nmf", ".s3nmf:S3NMF", "self-supervised symmetric NMF", "Jia et al. 2021"),
+    Method("gwl", ".gwl:GWL", "Gromov-Wasserstein graph partition", "Xu et al. 2019"),
+    Method("nlr", ".nlr:NLR", "nonnegative low-rank factor of the SDP", "Zhuang et al. 2024", status="own solver"),
+    Method("dcd", ".dcd:DCD", "Kullback-Leibler fit by a doubly stochastic matrix", "Yang & Oja 2012", status="own solver"),
+    Method("sdp", ".sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver"),
+    Method("dsn", ".dsn:DSN", "nearest doubly stochastic matrix", "Zass & Shashua 2006", status="own solver"),
+    Method("sds", ".sds:SDS", "structured doubly stochastic matrix", "Wang, Nie & Huang 2016", status="reconstruction"),
+    Method("dvd", ".dvd:DvD", "doubly stochastic with an eigengap", "Park & Kim 2017", status="reconstruction"),
+    Method("dsni", ".dsni:DSNI", "doubly stochastic and nearly idempotent", "Ah-Pine 2022", status="reconstruction"),
+    Method("dsdc", ".dsdc:DSDC", "doubly stochastic distances", "He & Zhang 2023", "features", "own solver"),
+    Method("gmm", ".gmm:GMM", "Gaussian mixture with given shares", "Dempster et al. 1977", "features"),
+    Method("balanced_kmeans", ".balanced_kmeans:BalancedKMeans", "k-means with exact sizes", "Malinen & Franti 2014", "features", "own solver"),
 )  # fmt: skip
 
+
+class _Methods(Mapping[str, Method]):
+    """The methods by name, first ours, then those of other packages.
+
+    Entry points are read when a name is not one of ours, or all names are wanted.
+    """
+
+    def __init__(self, lines: tuple[Method, ...]) -> None:
+        self._lines = {line.name: line for line in lines}
+        self._complete = False
+
+    def __getitem__(self, name: str) -> Method:
+        return (self._lines if name in self._lines else self._all())[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def add(self, line: Method) -> None:
+        """Add a line, or replace the one of this name."""
+        self._lines[line.name] = line
+
+    def _all(self) -> dict[str, Method]:
+        """Return the lines, with those of installed packages."""
+        if not self._complete:
+            self._complete = True  # first, for a package that lists the methods
+            for entry in entry_points(group=GROUP):
+                _add_entry(entry)
+        return self._lines
+
+
 #: The methods by name.
-METHODS: dict[str, Method] = {line.name: line for line in _LINES}
+METHODS = _Methods(BUILT_IN)
 
 
 def list_methods() -> list[str]:
@@ -115,3 +162,114 @@ def make_method(name: str, n_clusters: int = 8, **params: Any) -> Any:
     if name not in METHODS:
         raise unknown_name("method", name, METHODS)
     return METHODS[name].load()(n_clusters=n_clusters, **params)
+
+
+def register_method(
+    name: str,
+    estimator: str | type,
+    *,
+    title: str = "",
+    source: str = "",
+    takes: str = "graph",
+    status: str = "published",
+    replace: bool = False,
+) -> None:
+    """Add a method that lives in another package.
+
+    :func:`list_methods` and :func:`make_method` know it from then on. The command
+    line knows the methods of installed packages, which name their class as an entry
+    point of the group ``lordclust.methods``.
+
+    Parameters
+    ----------
+    name : str
+        The key: lower-case letters, digits and underscores, a letter first.
+    estimator : type or str
+        A scikit-learn clusterer with the parameter ``n_clusters``, or where to find
+        it, as "package.module:Class"; then it is loaded and checked on first use.
+    title : str, default=""
+        What it is, in a few words; by default the first line of the docstring of the
+        class.
+    source : str, default=""
+        Who published it.
+    takes : {"graph", "kernel", "features"}, default="graph"
+        What it works on: a sparse graph, a full kernel, or the samples themselves.
+    status : {"published", "own solver", "reconstruction"}, default="published"
+        How close it is to its source.
+    replace : bool, default=False
+        Whether to replace a method of the same name.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> register_method("kmeans", KMeans, source="Lloyd 1982", takes="features")
+    >>> make_method("kmeans", n_clusters=3)
+    KMeans(n_clusters=3)
+    """
+    _check_name(name)
+    check_choice(takes, INPUTS, "takes")
+    check_choice(status, STATUSES, "status")
+    if isinstance(estimator, str):
+        _check_home(estimator)
+    else:
+        _check_class(name, estimator)
+        title = title or (estimator.__doc__ or "").strip().partition("\n")[0]
+    if name in METHODS and not replace:
+        raise ValueError(
+            f"The method {name!r} exists already. Pass another name, or replace=True."
+        )
+    METHODS.add(Method(name, estimator, title, source, takes, status))
+
+
+def _add_entry(entry: EntryPoint) -> None:
+    """Register an entry point; warn of one that cannot be used."""
+    package = entry.dist.name if entry.dist else entry.module.partition(".")[0]
+    try:
+        kind = entry.load()
+        takes = "graph" if getattr(kind, "takes_graph", False) else "features"
+        register_method(entry.name, kind, source=package, takes=takes)
+    except Exception as error:
+        warnings.warn(
+            f"The method {entry.name!r} of the package {package} is left out: {error}",
+            stacklevel=2,
+        )
+
+
+def _check_name(name: str) -> None:
+    """Refuse names that a command line or a file name could not take."""
+    text = name if isinstance(name, str) else ""
+    if not (text.isascii() and text.isidentifier() and text == text.lower().strip("_")):
+        raise ValueError(
+            "name must be lower-case letters, digits and underscores, with a letter "
+            f'first, got {name!r}. Pass for example "label_propagation".'
+        )
+
+
+def _check_home(home: str) -> None:
+    """Refuse a text that does not name a module and a class."""
+    module, _, name = home.partition(":")
+    if not (name.isidentifier() and all(map(str.isidentifier, module.split(".")))):
+        raise ValueError(
+            f'estimator must be a class or "package.module:Class", got {home!r}.'
+        )
+
+
+def _check_class(name: str, kind: object) -> None:
+    """Refuse what is not a scikit-learn clusterer with the parameter n_clusters."""
+    from sklearn.base import BaseEstimator, ClusterMixin  # heavy; a list needs no class
+
+    if not isinstance(kind, type) or not (
+        issubclass(kind, ClusterMixin)
+        and issubclass(kind, BaseEstimator)
+        and hasattr(kind, "fit")
+    ):
+        raise TypeError(
+            f"The method {name!r} must be a scikit-learn clusterer: a class that "
+            "derives from ClusterMixin and BaseEstimator, and whose fit sets labels_. "
+            f"Got {kind!r}."
+        )
+    if "n_clusters" not in signature(kind).parameters:
+        raise TypeError(
+            f"The method {name!r} must take n_clusters, but {kind.__name__} has no "
+            "such parameter."
+        )

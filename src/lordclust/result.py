@@ -1,27 +1,25 @@
-"""Frozen records passed between rooms."""
+"""Results that packages pass to each other."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lordclust._core.html import html_table
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class SolverResult:
-    """What a descent ends with, whichever algorithm ran.
+    """The result of a solver.
 
     Attributes
     ----------
     V : ndarray of shape (n, k)
-        The factor; feasible to rounding. Every row of V mu is 1/n: row i of a sample
-        that counts q_i times the average is q_i times as large in ``V_`` of a model.
+        The factor; feasible to rounding. Every row of V mu is 1/n; in ``V_`` of a
+        model, row i is multiplied by the weight of sample i, relative to the mean.
     objective : float
-        The model's own objective at ``V``: to be maximised for B-LoRD, minimised
-        for LoRD.
+        The model's own objective at ``V``: maximised by B-LoRD, minimised by LoRD.
     residual : float
         Projected-gradient residual ||V - P(V - grad/L)||_F / ||V||_F.
     n_iter : int
@@ -31,8 +29,8 @@ class SolverResult:
     history : ndarray of shape (n_iter + 1,)
         The objective at each iteration.
     passes : int
-        What the projections took in all: iterations of Dykstra's method, or passes
-        over the rows.
+        Total of all projections: iterations of Dykstra's method, or passes over the
+        rows.
     """
 
     V: FloatArray
@@ -46,14 +44,14 @@ class SolverResult:
 
 @dataclass(frozen=True)
 class Run:
-    """One start of a method, followed to its end.
+    """The result of a method from one start.
 
     Attributes
     ----------
     labels : ndarray of int, shape (n,)
         Clusters 0 to k-1, in the method's own order.
     objective : float
-        The method's own objective: its restarts are compared by it.
+        The method's own objective, by which its restarts are compared.
     n_iter : int
         Iterations taken.
     converged : bool
@@ -63,7 +61,7 @@ class Run:
     membership : ndarray of shape (n, k), optional
         P(y_i = j | x_i): rows sum to 1.
     columns : dict of str to ndarray of shape (..., k)
-        Further fitted attributes with a column for each cluster.
+        Further fitted attributes with one column per cluster.
     fitted : dict of str to anything
         Further fitted attributes that do not depend on the order of the clusters.
     """
@@ -87,7 +85,7 @@ class Projection:
     V : ndarray of shape (n, k)
         The projection.
     multipliers : ndarray of shape (k,)
-        Column multipliers, the warm start for a near-by projection.
+        Column multipliers, a warm start for a similar projection.
     error : float
         Largest relative error of a row or column sum, recomputed from ``V``.
     n_iter : int
@@ -101,16 +99,16 @@ class Projection:
 
 
 class ConfusablePair(NamedTuple):
-    """Two clusters that samples may belong to alike.
+    """Two clusters that share samples.
 
     Attributes
     ----------
     a, b : int
         The clusters, a < b.
     share : float
-        How much of the smaller cluster is shared with the other, from 0 to 1.
+        Fraction of the smaller cluster that is shared with the other.
     samples : ndarray of int
-        The samples most in doubt between them, the most doubtful first.
+        The samples most uncertain between them, the most uncertain first.
     """
 
     a: int
@@ -121,19 +119,19 @@ class ConfusablePair(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Agreement:
-    """How far the labels of other paths agree with a model's own.
+    """Agreement of the labels of other paths with a model's own.
 
     Attributes
     ----------
     share : ndarray of shape (n,)
-        Part of the paths that give each sample the model's label.
+        Fraction of the paths that give each sample the model's label.
     ari : float
-        Mean adjusted Rand index over all pairs of labels, the model's own among
-        them: 1 if all paths end alike, about 0 if they have nothing in common.
+        Mean adjusted Rand index over all pairs of labels, including the model's own:
+        1 if all paths give the same partition, about 0 if they are unrelated.
     labels : ndarray of int, shape (n_paths, n)
         The labels of each path, numbered so as to agree with the model's.
     objectives : ndarray of shape (n_paths,)
-        Where the paths ended; as good as the model's own, or worse by how much.
+        The final objective of each path, to compare with the model's own.
     """
 
     share: FloatArray
@@ -160,17 +158,17 @@ class TauPath:
     objectives : ndarray of shape (m,)
         Tr(V'SV) + gamma ||V||_F^2 at each tau.
     labels : ndarray of shape (m, n)
-        The most probable cluster of each sample, one row a tau.
+        The most probable cluster of each sample, one row per tau.
     memberships : dict of float to ndarray of shape (n, k)
-        Memberships at the taus asked for (the last one by default).
+        Memberships at the requested taus (the last one by default).
     n_iter, residuals, converged : ndarray of shape (m,)
         Iterations, final residual and whether it reached the tolerance.
     block_diagonality : ndarray of shape (m,)
         ||VV'||_[k] = k/n - ||V||_F^2, from soft (large) to hard (0).
     proportions : ndarray of shape (k,)
-        The shares asked for.
+        The requested shares.
     eigenvalues : tuple of float
-        Smallest and largest eigenvalue of S, which tie gamma to tau.
+        Smallest and largest eigenvalue of S, which relate gamma to tau.
     """
 
     taus: FloatArray
@@ -179,7 +177,7 @@ class TauPath:
     memberships: dict[float, FloatArray] = field(repr=False)
     n_iter: IntArray
     residuals: FloatArray
-    converged: npt.NDArray[np.bool_]
+    converged: BoolArray
     block_diagonality: FloatArray
     proportions: FloatArray
     eigenvalues: tuple[float, float]
@@ -212,29 +210,29 @@ class TauPath:
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """The partitions that a choice without labels weighed.
+    """The candidate partitions of an automatic choice, which uses no labels.
 
-    One row a candidate: the most probable clusters at one tau of one path.
+    Each candidate has the most probable clusters at one tau of one path.
 
     Attributes
     ----------
     rounds : ndarray of int, shape (m,)
-        0 for the shares asked for; in each later round the shares are the sizes of
+        0 for the requested shares; in each later round the shares are the sizes of
         the best candidate so far.
     paths : list of str
-        Which path it lies on.
+        The path of each candidate.
     taus : ndarray of shape (m,)
-        Its tau.
+        Their taus.
     features : ndarray of shape (m,)
         Log Bayes factor, in nats, of the clusters as Gaussians against one Gaussian.
     graph : ndarray of shape (m,)
         n times the mutual information, in nats, between the labels of neighbours.
     n_components : ndarray of int, shape (m,)
-        Principal components that the Bayes factor is largest for.
+        The number of principal components with the largest Bayes factor.
     sizes : ndarray of shape (m, k)
-        Samples a cluster (sums of their weights), in falling order.
+        Samples per cluster (sums of their weights), in decreasing order.
     best : int
-        The candidate kept.
+        The selected candidate.
     """
 
     rounds: IntArray
@@ -248,16 +246,44 @@ class Selection:
 
     @property
     def evidence(self) -> FloatArray:
-        """What speaks for each candidate: ``features + graph``."""
+        """Evidence for each candidate: ``features + graph``."""
         return np.asarray(self.features + self.graph)
 
     @property
     def n_clusters(self) -> IntArray:
-        """How many clusters of each candidate have samples."""
+        """Number of clusters of each candidate that have samples."""
         return np.asarray((self.sizes > 0).sum(axis=1))
 
+    def candidates(self, top: int = 10) -> list[dict[str, str]]:
+        """Return the best candidates of different sizes, the selected one first.
+
+        Parameters
+        ----------
+        top : int, default=10
+            How many candidates.
+
+        Returns
+        -------
+        rows : list of dict
+            Their figures as text, by name.
+        """
+        first: dict[tuple[float, ...], int] = {}
+        for i in [self.best, *np.argsort(-self.evidence, kind="stable").tolist()]:
+            first.setdefault(tuple(self.sizes[i]), i)
+        return [
+            {
+                "evidence": f"{self.evidence[i]:.1f}",
+                "features": f"{self.features[i]:.1f}",
+                "graph": f"{self.graph[i]:.1f}",
+                "tau": f"{self.taus[i]:.2f}",
+                "round": f"{self.rounds[i]}",
+                "sizes": " ".join(f"{size:g}" for size in self.sizes[i] if size > 0),
+            }
+            for i in list(first.values())[:top]
+        ]
+
     def table(self, top: int = 10) -> str:
-        """Return the best candidates of different sizes as text, the kept one marked.
+        """Return the best candidates of different sizes as text, the selected marked.
 
         Parameters
         ----------
@@ -265,42 +291,22 @@ class Selection:
             How many lines.
         """
         lines = ["     evidence  features     graph   tau  round  sizes"]
-        for i in self._different(top):
-            mark = "->" if i == self.best else "  "
-            lines.append(
-                f"{mark} {self.evidence[i]:10.1f}{self.features[i]:10.1f}"
-                f"{self.graph[i]:10.1f}{self.taus[i]:6.2f}{self.rounds[i]:7d}  "
-                f"{self._sizes(i)}"
-            )
+        for i, row in enumerate(self.candidates(top)):
+            *numbers, sizes = row.values()
+            widths = (10, 10, 10, 6, 7)
+            cells = [text.rjust(w) for text, w in zip(numbers, widths, strict=True)]
+            lines.append(f"{'  ' if i else '->'} {''.join(cells)}  {sizes}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        best = self.best
+        best = self.candidates(1)[0]
         return (
-            f"Selection of {len(self.taus)} candidates: tau {self.taus[best]:.2f}, "
-            f"sizes {self._sizes(best)}, evidence {self.evidence[best]:.1f}"
+            f"Selection of {len(self.taus)} candidates: tau {best['tau']}, "
+            f"sizes {best['sizes']}, evidence {best['evidence']}"
         )
 
     def _repr_html_(self) -> str:
         """Return the best candidates of different sizes as a table for notebooks."""
-        rows = [
-            [
-                f"{self.evidence[i]:.1f}", f"{self.features[i]:.1f}",
-                f"{self.graph[i]:.1f}", f"{self.taus[i]:.2f}", f"{self.rounds[i]}",
-                self._sizes(i),
-            ]
-            for i in self._different(10)
-        ]  # fmt: skip
-        head = ["evidence", "features", "graph", "tau", "round", "sizes"]
-        return html_table(repr(self), head, rows, marked=0)
-
-    def _different(self, top: int) -> list[int]:
-        """Return candidates of different sizes, the kept one first."""
-        first: dict[tuple[float, ...], int] = {}
-        for i in [self.best, *np.argsort(-self.evidence, kind="stable").tolist()]:
-            first.setdefault(tuple(self.sizes[i]), i)
-        return list(first.values())[:top]
-
-    def _sizes(self, i: int) -> str:
-        """Return the sizes of a candidate as text, without empty clusters."""
-        return " ".join(f"{size:g}" for size in self.sizes[i] if size > 0)
+        rows = self.candidates()
+        cells = [list(row.values()) for row in rows]
+        return html_table(repr(self), list(rows[0]), cells, marked=0)

@@ -1,68 +1,72 @@
-"""B-LoRD for single cells, in scanpy's manner: reads and writes an AnnData object.
+"""B-LoRD for single cells, compatible with scanpy: reads and writes AnnData objects.
 
 >>> from lordclust.scanpy import tl_lord  # then: tl_lord(adata, 10)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lordclust._core.typing import ArrayLike, Graph, Samples
 from lordclust._core.validation import refuse_both
 from lordclust.methods.lord import BLoRD
 
+if TYPE_CHECKING:
+    from anndata import AnnData
+
 
 def tl_lord(
-    adata: Any,
+    adata: "AnnData",
     n_clusters: int,
     *,
-    tau: Any = "auto",
-    proportions: Any = "auto",
+    tau: float | str = "auto",
+    proportions: ArrayLike | str = "auto",
     key_added: str = "lord",
     neighbors_key: str | None = None,
     obsp: str | None = None,
     use_rep: str | None = None,
-    random_state: Any = 0,
-    rng: Any = None,
+    random_state: int | np.random.RandomState | None = 0,
+    rng: int | np.random.Generator | None = None,
     copy: bool = False,
     **kwargs: Any,
-) -> Any:
-    """Cluster cells, each with its probabilities.
+) -> "AnnData | None":
+    """Cluster cells, and compute the probabilities of each.
 
-    The graph is that of ``scanpy.pp.neighbors``, unless another one or a
-    representation is named.
+    The graph is that of ``scanpy.pp.neighbors``, unless another graph or a
+    representation is given.
 
     Parameters
     ----------
     adata : AnnData
-        With n cells.
+        The data of n cells.
     n_clusters : int
         Number of clusters; with ``proportions="auto"`` the largest number.
     tau, proportions
-        As in :class:`lordclust.BLoRD`. Cell types are seldom of equal share, so that
-        both are chosen from the data by default.
+        As in :class:`lordclust.BLoRD`. Cell types seldom have equal shares, so both
+        are chosen from the data by default.
     key_added : str, default="lord"
-        Where to write, see Returns.
+        Name of the results, see Returns.
     neighbors_key : str, optional
-        Take the connectivities of ``adata.uns[neighbors_key]``; by default of
+        Use the connectivities of ``adata.uns[neighbors_key]``; by default those of
         ``adata.uns["neighbors"]``.
     obsp : str, optional
-        Take ``adata.obsp[obsp]`` as the graph.
+        Use ``adata.obsp[obsp]`` as the graph.
     use_rep : str, optional
         Build the graph of nearest neighbours of ``adata.obsm[use_rep]``, or of
         ``adata.X`` for "X".
     random_state : int, RandomState or None, default=0
-        For the starts.
+        Seed of the starts.
     rng : int or numpy.random.Generator, optional
-        The same in the words of newer versions of scanpy; instead of random_state.
+        The same in newer versions of scanpy; replaces random_state.
     copy : bool, default=False
-        Leave ``adata`` as it is and return a changed copy.
+        Leave ``adata`` unchanged and return a copy.
     **kwargs
         Further parameters of :class:`lordclust.BLoRD`, such as ``n_jobs``.
 
     Returns
     -------
     adata : AnnData or None
-        A copy if asked for. It, or the object given, has
+        A copy if ``copy=True``. It, or the given object, has
 
         - ``obs[key_added]``: the clusters, as categories "0", "1", ...
         - ``obsm["X_" + key_added + "_proba"]``: their probabilities, (n, n_clusters)
@@ -71,35 +75,32 @@ def tl_lord(
 
     Notes
     -----
-    ``scanpy.pl.umap(adata, color="lord")`` colours cells by cluster. For how sure each
-    is: ``adata.obs["sure"] = adata.obsm["X_lord_proba"].max(axis=1)``.
+    ``scanpy.pl.umap(adata, color="lord")`` colours cells by cluster. Its
+    certainty: ``adata.obs["certainty"] = adata.obsm["X_lord_proba"].max(axis=1)``.
     """
     if obsp is not None:
         refuse_both(use_rep, "use_rep", "obsp")
         refuse_both(neighbors_key, "neighbors_key", "obsp")
     if rng is not None:
-        random_state = _seed(rng)
+        random_state = int(np.random.default_rng(rng).integers(2**31 - 1))
     adata = adata.copy() if copy else adata
     if use_rep is not None:
-        data, source = _representation(adata, use_rep), {"use_rep": use_rep}
+        source = {"use_rep": use_rep}
+        data = adata.X if use_rep == "X" else _entry(adata, "obsm", use_rep)
     else:
         name = _connectivities(adata, neighbors_key) if obsp is None else obsp
-        data, source = _pairs(adata, name), {"obsp": name}
+        data, source = _entry(adata, "obsp", name), {"obsp": name}
         kwargs = kwargs | {"affinity": "precomputed"}
-    asked = {"tau": tau, "proportions": proportions, "random_state": random_state}
-    model = BLoRD(n_clusters, **asked, **kwargs).fit(data)
-    params = {"n_clusters": n_clusters, **asked, **source, **kwargs}
+    given: dict[str, Any] = {"tau": tau, "proportions": proportions}
+    given["random_state"] = random_state
+    model = BLoRD(n_clusters, **given, **kwargs).fit(data)
+    params = {"n_clusters": n_clusters, **given, **source, **kwargs}
     _write(adata, key_added, model, params)
     return adata if copy else None
 
 
-def _seed(rng: Any) -> int:
-    """Return a seed from a generator, or the seed given."""
-    return int(np.random.default_rng(rng).integers(np.iinfo(np.int32).max))
-
-
-def _write(adata: Any, key: str, model: BLoRD, params: dict[str, Any]) -> None:
-    """Write a fitted model where scanpy's users look for it."""
+def _write(adata: "AnnData", key: str, model: BLoRD, params: dict[str, object]) -> None:
+    """Write a fitted model where scanpy's users expect it."""
     import pandas as pd
 
     names = [str(j) for j in range(len(model.sizes_)) if model.sizes_[j] > 0]
@@ -114,8 +115,8 @@ def _write(adata: Any, key: str, model: BLoRD, params: dict[str, Any]) -> None:
     }
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as something that an h5ad file can hold."""
+def _plain(value: object) -> object:
+    """Return a parameter as a value that an h5ad file can hold."""
     if isinstance(value, str | bool | int | float | np.generic):
         return value
     try:
@@ -124,7 +125,7 @@ def _plain(value: Any) -> Any:
         return repr(value)
 
 
-def _connectivities(adata: Any, neighbors_key: str | None) -> str:
+def _connectivities(adata: "AnnData", neighbors_key: str | None) -> str:
     """Return the name of the graph that scanpy.pp.neighbors wrote."""
     key = "neighbors" if neighbors_key is None else neighbors_key
     if key not in adata.uns:
@@ -135,28 +136,16 @@ def _connectivities(adata: Any, neighbors_key: str | None) -> str:
     return str(adata.uns[key].get("connectivities_key", "connectivities"))
 
 
-def _pairs(adata: Any, name: str) -> Any:
-    """Return a graph of the cells."""
-    if name not in adata.obsp:
+def _entry(adata: "AnnData", field: str, name: str) -> Samples | Graph:
+    """Return a graph of the cells (of obsp) or their features (of obsm)."""
+    entries = getattr(adata, field)
+    if name not in entries:
+        known = ", ".join(repr(entry) for entry in entries) or "nothing"
+        advice = {
+            "obsp": "Run scanpy.pp.neighbors(adata) first, or name another graph.",
+            "obsm": 'Pass one of these as use_rep, or "X" for adata.X.',
+        }
         raise ValueError(
-            f"adata.obsp has no {name!r}, only {_listed(adata.obsp)}. Run "
-            "scanpy.pp.neighbors(adata) first, or name another graph."
+            f"adata.{field} has no {name!r}, only {known}. {advice[field]}"
         )
-    return adata.obsp[name]
-
-
-def _representation(adata: Any, name: str) -> Any:
-    """Return features of the cells."""
-    if name == "X":
-        return adata.X
-    if name not in adata.obsm:
-        raise ValueError(
-            f"adata.obsm has no {name!r}, only {_listed(adata.obsm)}. Pass one of "
-            'these as use_rep, or "X" for adata.X.'
-        )
-    return adata.obsm[name]
-
-
-def _listed(names: Any) -> str:
-    """Return names as text."""
-    return ", ".join(repr(name) for name in names) or "nothing"
+    return entries[name]

@@ -18,7 +18,7 @@ ADVICE = "or a part of the samples"
 
 LIMITED = """
 import resource, sys
-from faults.memory import fit, graph
+from qa.faults.memory import fit, graph
 from lordclust._core.memory import solver_bytes
 
 S = graph(25_000)

@@ -1,4 +1,4 @@
-"""How many threads there are to be."""
+"""The number of threads."""
 
 import os
 
@@ -9,7 +9,7 @@ from lordclust import suggest_k, tau_path
 from lordclust._core.threads import count_threads
 
 
-def test_what_is_asked_for():
+def test_good_numbers_of_threads():
     assert count_threads(1) == count_threads(np.int32(1)) == 1
     assert count_threads(5) == 5
     assert 1 <= count_threads(None) == count_threads(-1) <= os.cpu_count()
@@ -25,6 +25,6 @@ def test_what_is_asked_for():
     ],
     ids=["count_threads", "tau_path", "suggest_k"],
 )
-def test_what_is_no_number_of_threads(ask, n_jobs):
-    with pytest.raises(ValueError, match="n_jobs must be a whole number other than 0"):
+def test_bad_numbers_of_threads(ask, n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be an integer other than 0"):
         ask(n_jobs)

@@ -5,13 +5,13 @@ from itertools import combinations
 import matplotlib
 import numpy as np
 import pytest
-from benchmarks.suggest import PAGE, PICTURE, RESULTS, with_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks.suggest import PAGE, PICTURE, RESULTS, with_table
 from lordclust import KSuggestion, suggest_k
 from lordclust.choose.n_clusters import _agreement, _reweighted, _stability
 from lordclust.graph import KNNGraph

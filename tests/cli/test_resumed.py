@@ -168,7 +168,7 @@ def test_what_was_there_before_the_run_needs_force(run, killed, points, tmp_path
 def test_a_finished_checkpoint_gives_the_result_again(run, points, tmp_path):
     """As after a kill between the last tau and the files."""
     from lordclust.graph import KNNGraph
-    from lordclust.solver.path import tau_path
+    from lordclust.solver.tau_path import tau_path
 
     X = np.loadtxt(points, delimiter=",", skiprows=1, usecols=(1, 2))
     file = tmp_path / "run.ckpt"

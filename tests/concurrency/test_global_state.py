@@ -5,7 +5,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import faiss  # noqa: F401  # with its pool of threads, which belongs to the state
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -58,7 +57,7 @@ TASKS = {
         3, start="random", n_init=2, random_state=0
     ).fit(X),
     "auto": lambda folder: BLoRD(3, tau="auto", proportions="auto").fit(X),
-    "graph": lambda folder: KNNGraph(search="faiss", n_jobs=2).build(X),
+    "graph": lambda folder: KNNGraph(search="cells", n_jobs=2).build(X),
     "suggest_k": lambda folder: suggest_k(S, range(2, 4), random_state=0),
     "predict": lambda folder: BLoRD(3).fit(X).predict(X[:5]),
     "file": lambda folder: BLoRD(3).fit(X).save(folder / "model.lord"),

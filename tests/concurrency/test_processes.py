@@ -24,7 +24,7 @@ def fit(n_jobs):
     """Return digests of a fit of one thread and of one of several, and of a graph."""
     small = BLoRD(4, tau=0.3, n_jobs=n_jobs).fit(digests.SMALL)
     large = BLoRD(5, tau=0.3, tol=1e-3, n_jobs=n_jobs).fit(digests.LARGE)
-    S = KNNGraph(search="faiss", n_jobs=n_jobs).build(digests.SMALL)
+    S = KNNGraph(search="cells", n_jobs=n_jobs).build(digests.SMALL)
     return digests.of_model(small), digests.of_model(large), digests.of(S.data)
 
 

@@ -1,16 +1,24 @@
 """What every method promises, whatever it does inside."""
 
+from functools import partial
+from importlib.metadata import EntryPoint
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
 
 import lordclust
-from lordclust import list_methods, make_method, methods
+from lordclust import list_methods, make_method, methods, register_method
+from lordclust import registry as registry_module
+from lordclust.cli.app import main
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.metrics import accuracy
-from lordclust.registry import METHODS, STATUSES
+from lordclust.registry import GROUP, METHODS, STATUSES
 
 X, TRUTH = make_blobs(
     [16, 16, 16], centers=[[0, 0], [9, 0], [0, 9]], cluster_std=0.7, random_state=3
@@ -63,6 +71,134 @@ def test_line(name):
 def test_unknown_name():
     with pytest.raises(ValueError, match=r"Unknown method 'blrod'\. Did you mean 'bl"):
         make_method("blrod")
+
+
+@pytest.mark.parametrize("home", [KMeans, "sklearn.cluster:KMeans"])
+def test_a_method_of_another_package(registry, home):
+    register_method("kmeans", home, title="Lloyd's", source="Lloyd", takes="features")
+    assert list_methods()[-1] == "kmeans"
+    assert registry["kmeans"].class_name == "KMeans"
+    model = make_method("kmeans", n_clusters=3, random_state=0).fit(X)
+    assert accuracy(TRUTH, model.labels_) == 1
+
+
+def test_the_title_is_the_first_line_of_the_docstring(registry):
+    register_method("kmeans", KMeans)
+    assert registry["kmeans"].title == "K-Means clustering."
+
+
+def test_an_existing_name_is_replaced_on_request_only(registry):
+    with pytest.raises(ValueError, match="'sc' exists already"):
+        register_method("sc", KMeans)
+    assert registry["sc"].load() is methods.SC
+    register_method("sc", KMeans, replace=True)
+    assert registry["sc"].load() is KMeans
+    assert methods.SC.__name__ == "SC"  # ours stays where it is
+
+
+@pytest.mark.parametrize("name", ["", "K Means", "KMeans", "2means", "_k", "k-m", 3])
+def test_bad_names(registry, name):
+    with pytest.raises(ValueError, match="name must be lower-case letters, digits"):
+        register_method(name, KMeans)
+
+
+@pytest.mark.parametrize("home", ["sklearn.cluster", "a:b:c", ":KMeans", "a b:C", ""])
+def test_bad_homes(registry, home):
+    with pytest.raises(ValueError, match=r'a class or "package\.module:Class", got'):
+        register_method("other", home)
+
+
+@pytest.mark.parametrize("kind", [dict, PCA, KMeans(), None])
+def test_what_is_not_a_clusterer(registry, kind):
+    with pytest.raises(TypeError, match="'other' must be a scikit-learn clusterer"):
+        register_method("other", kind)
+
+
+def test_a_clusterer_takes_n_clusters(registry):
+    with pytest.raises(TypeError, match="n_clusters, but DBSCAN has no such parameter"):
+        register_method("dbscan", DBSCAN)
+
+
+@pytest.mark.parametrize("what", ["takes", "status"])
+def test_unknown_facts(registry, what):
+    with pytest.raises(ValueError, match=f"Unknown {what} 'graphs'"):
+        register_method("other", KMeans, **{what: "graphs"})
+    assert "other" not in registry
+
+
+def test_a_named_class_is_checked_when_it_is_loaded(registry):
+    register_method("other", "sklearn.decomposition:PCA")
+    with pytest.raises(TypeError, match="'other' must be a scikit-learn clusterer"):
+        make_method("other")
+
+
+@pytest.fixture
+def installed(registry, monkeypatch):
+    """Pretend that a package with these entry points is installed."""
+
+    def install(**homes):
+        found = [EntryPoint(name, home, GROUP) for name, home in homes.items()]
+        monkeypatch.setattr(registry_module, "entry_points", lambda group: found)
+        monkeypatch.setattr(registry, "_complete", False)
+
+    return install
+
+
+def test_entry_points_are_read_when_they_are_needed(installed, registry):
+    installed(kmeans="sklearn.cluster:KMeans")
+    make_method("blord")
+    assert not registry._complete
+    assert make_method("kmeans", n_clusters=2).n_clusters == 2
+    line = registry["kmeans"]
+    assert (line.source, line.takes) == ("sklearn", "features")
+    assert list_methods()[-1] == "kmeans"
+
+
+@pytest.mark.parametrize(
+    ("home", "reason"),
+    [
+        ("no_such_package:Class", "No module named 'no_such_package'"),
+        ("sklearn.cluster:KMean", "module 'sklearn.cluster' has no attribute 'KMean'"),
+        ("sklearn.decomposition:PCA", "The method 'other' must be a scikit-learn"),
+    ],
+)
+def test_a_broken_entry_point_is_left_out_with_a_warning(installed, home, reason):
+    installed(other=home, kmeans="sklearn.cluster:KMeans")
+    with pytest.warns(UserWarning, match="'other' of the package .* left out") as told:
+        assert list_methods()[-1] == "kmeans"
+    assert reason in str(told[0].message)
+    assert len(told) == 1
+
+
+def test_an_entry_point_replaces_nothing(installed):
+    installed(sc="sklearn.cluster:KMeans")
+    with pytest.warns(UserWarning, match="left out: The method 'sc' exists already"):
+        list_methods()
+    assert type(make_method("sc")) is methods.SC
+
+
+def test_the_command_line_knows_methods_of_other_packages(installed, tmp_path):
+    installed(kmeans="sklearn.cluster:KMeans")
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    run = partial(CliRunner().invoke, main, catch_exceptions=False)
+    listed = run(["list"]).stdout.splitlines()
+    assert listed[-1].startswith("kmeans,K-Means clustering.,features,sklearn")
+    x = [str(tmp_path / "x.csv"), "-k", "3", "--quiet"]
+    table = run(["compare", *x, "--methods", "sc,kmeans"]).stdout
+    assert table.count("16 16 16") == 2
+    labels = run(["fit", *x, "--method", "kmeans", "--strict"]).stdout.splitlines()
+    assert {line.partition(",")[2] for line in labels[1:]} == {"0", "1", "2"}
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_warns_of_a_broken_entry_point_in_a_sentence(installed):
+    installed(other="no_such_package:Class")
+    done = CliRunner().invoke(main, ["list"])
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "Warning: The method 'other' of the package no_such_package is left out: "
+        "No module named 'no_such_package'\n"
+    )
 
 
 @every

@@ -7,7 +7,7 @@ import pytest
 import sklearn.datasets
 
 from lordclust.datasets import CATALOG, Dataset, list_datasets, load
-from lordclust.datasets.load import PREPARATIONS, SOURCES
+from lordclust.datasets.load import SOURCES
 
 BUNDLED = ["digits", "iris", "wine", "breast_cancer"]
 IN_FOLDER = [e.name for e in CATALOG.values() if "folder" in e.sources]
@@ -38,16 +38,16 @@ def no_network(monkeypatch):
 
 def fake_openml(monkeypatch, name, n_classes=None):
     """Answer with numbered rows and text labels that go round the classes."""
-    entry, asked = CATALOG[name], {}
+    entry, requested = CATALOG[name], {}
     X = np.broadcast_to(np.linspace(-1, 1, entry.n)[:, None], (entry.n, entry.d))
     y = np.array(list("badcfehgji"))[np.arange(entry.n) % (n_classes or entry.k)]
 
     def fetch(**options):
-        asked.update(options, timeout=socket.getdefaulttimeout())
+        requested.update(options, timeout=socket.getdefaulttimeout())
         return X, y
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    return asked
+    return requested
 
 
 @pytest.mark.usefixtures("no_folder")
@@ -75,7 +75,7 @@ def test_list_and_catalog_agree():
     codes = [e.code for e in CATALOG.values() if e.code]
     assert codes == [f"D{i}" for i in range(1, 13)]
     for entry in CATALOG.values():
-        assert entry.preparation in PREPARATIONS
+        assert entry.preparation in ("raw", "minmax", "zscore")
         assert all(s.partition(":")[0] in SOURCES for s in entry.sources)
 
 
@@ -172,10 +172,10 @@ class TestNetwork:
 
     def test_openml_labels_and_timeout(self, monkeypatch):
         before = socket.getdefaulttimeout()
-        asked = fake_openml(monkeypatch, "yeast")
+        requested = fake_openml(monkeypatch, "yeast")
         np.testing.assert_array_equal(load("yeast").y[:4], [1, 0, 3, 2])
-        assert asked["data_id"] == 181
-        assert asked["timeout"] is not None
+        assert requested["data_id"] == 181
+        assert requested["timeout"] is not None
         assert socket.getdefaulttimeout() == before
 
     def test_another_data_set_is_refused(self, monkeypatch):

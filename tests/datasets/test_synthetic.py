@@ -34,7 +34,7 @@ def test_seed_decides():
 
 @pytest.mark.parametrize("counts", [[1.5, 2, 3, 4], [-1, 2, 3, 4], [0, 0, 0, 0], []])
 def test_bad_counts(counts):
-    with pytest.raises(ValueError, match="counts must be a list of whole numbers"):
+    with pytest.raises(ValueError, match="counts must be a list of nonnegative"):
         four_gaussians(counts)
 
 
@@ -43,7 +43,7 @@ def test_wrong_number_of_counts():
         four_gaussians([1, 2, 3])
 
 
-def test_block_graph_has_the_densities_asked_for():
+def test_block_graph_has_the_requested_densities():
     S, y = block_graph([100, 150], p_in=0.5, p_out=0.1, random_state=0)
     dense = S.toarray()
     np.testing.assert_array_equal(dense, dense.T)
@@ -64,5 +64,5 @@ def test_block_graph_seed_and_single_vertex():
 def test_block_graph_refusals():
     with pytest.raises(ValueError, match=r"p_out must be a probability.*got 1.5"):
         block_graph([2, 2], 0.5, 1.5)
-    with pytest.raises(ValueError, match="sizes must be a list of whole numbers"):
+    with pytest.raises(ValueError, match="sizes must be a list of nonnegative"):
         block_graph([], 0.5, 0.1)

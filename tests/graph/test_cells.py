@@ -1,4 +1,4 @@
-"""The search by cells and friends of friends."""
+"""The search by cells and neighbours of neighbours."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -27,9 +27,9 @@ def few_cells(monkeypatch):
 
 @pytest.fixture
 def search(few_cells):
-    frame = euclidean(hard_points(3000))
+    space = euclidean(hard_points(3000))
     with ThreadPoolExecutor(2) as pool:
-        yield _cells._Search(frame, 10, 18, pool, None)
+        yield _cells._Search(space, 10, 18, pool, None)
 
 
 def squared(points, i, j):
@@ -41,21 +41,21 @@ def squared(points, i, j):
     st.lists(st.integers(0, 40), min_size=1, max_size=20).filter(any),
     st.integers(1, 15),
 )
-def test_edges_cover_all_and_cut_what_is_large(sizes, largest):
-    edges = _cells._edges(np.array(sizes), largest)
-    assert edges[0] == 0
-    assert edges[-1] == sum(sizes)
-    assert np.diff(edges).min() > 0
-    assert np.diff(edges).max() <= largest
-    assert set(np.cumsum(sizes)) <= set(edges.tolist())
+def test_starts_cover_all_and_cut_what_is_large(sizes, largest):
+    starts = _cells._starts(np.array(sizes), largest)
+    assert starts[0] == 0
+    assert starts[-1] == sum(sizes)
+    assert np.diff(starts).min() > 0
+    assert np.diff(starts).max() <= largest
+    assert set(np.cumsum(sizes)) <= set(starts.tolist())
 
 
 def test_cells_hold_every_point_once_and_near_ones():
     X = hard_points(2000)
     with ThreadPoolExecutor(2) as pool:
-        order, edges = _cells.cut_into_cells(X, pool)
+        order, starts = _cells.cut_into_cells(X, pool)
     assert np.array_equal(np.sort(order), np.arange(2000))
-    spread = [X[order[a:b]].var(axis=0).sum() for a, b in pairwise(edges)]
+    spread = [X[order[a:b]].var(axis=0).sum() for a, b in pairwise(starts)]
     assert np.mean(spread) < 0.9 * X.var(axis=0).sum()
 
 
@@ -63,17 +63,17 @@ def test_a_crowd_of_copies_does_not_make_a_large_cell():
     X = hard_points(4000)
     X[:3000] = X[0]
     with ThreadPoolExecutor(2) as pool:
-        edges = _cells.cut_into_cells(X, pool).edges
-    assert np.diff(edges).max() <= 2 * _cells.SMALLEST
+        starts = _cells.cut_into_cells(X, pool).starts
+    assert np.diff(starts).max() <= 2 * _cells.SMALLEST
 
 
 def test_compared_cells_give_their_exact_neighbours(search):
     search.compare(3)
-    near, edges = search._next_cells(3), search.cells.edges
+    near, starts = search._next_cells(3), search.cells.starts
     assert np.all((near == np.arange(len(near))[:, None]).any(axis=1))
     cell = 5
-    i = edges[cell]
-    others = np.concatenate([np.arange(edges[c], edges[c + 1]) for c in near[cell]])
+    i = starts[cell]
+    others = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in near[cell]])
     others = others[others != i]
     best = others[np.argsort(squared(search.points, i, others))[:18]]
     assert set(search.who[i]) == set(best)
@@ -83,7 +83,7 @@ def test_rounds_only_ever_add_and_keep_lists_whole(search):
     search.compare(4)
     before, found = search.best.copy(), [search.recall()]
     for _ in range(3):
-        search.meet()
+        search.extend()
         assert np.all(search.best <= before)
         assert np.all(np.diff(search.best, axis=1) >= 0)
         before = search.best.copy()
@@ -97,31 +97,41 @@ def test_rounds_only_ever_add_and_keep_lists_whole(search):
         np.testing.assert_allclose(search.best[i], d, rtol=1e-4)
 
 
-def test_a_round_finds_the_best_of_all_friends_of_friends(search):
+def test_a_round_finds_the_best_of_all_neighbours_of_neighbours(search):
     search.compare(4)
     who = search.who.copy()
-    friends = np.empty((3000, 18 + _cells.FANS), np.int32)
-    news, count = np.empty(friends.shape, bool), np.empty(3000, np.int32)
+    near = np.empty((3000, 18 + _cells.REVERSE), np.int32)
+    news, count = np.empty(near.shape, bool), np.empty(3000, np.int32)
     fresh = np.ones(who.shape, bool)
-    _cells_kernels.make_friends(who, fresh, friends, news, count)
-    search.meet()
+    _cells_kernels.list_neighbours(who, fresh, near, news, count)
+    search.extend()
     for i in (0, 777, 2999):
-        own = friends[i, : count[i]]
+        own = near[i, : count[i]]
         offered = set(who[i]) | set(own)
         for f in own:
-            offered |= set(friends[f, : count[f]])
+            offered |= set(near[f, : count[f]])
         offered = np.array(sorted(offered - {i}))
         best = offered[np.argsort(squared(search.points, i, offered))[:18]]
         assert set(search.who[i]) == set(best)
 
 
-def test_friends_are_those_found_and_those_that_found():
+def test_points_without_candidates_are_compared_with_all(search):
+    search.compare(4)
+    search.who[:7] = -1
+    index, d = search.result()
+    own = search.cells.order[:7]
+    exact, away = knn.nearest(hard_points(3000), 10)
+    np.testing.assert_array_equal(index[own], exact[own])
+    np.testing.assert_allclose(d[own], away[own])
+
+
+def test_lists_hold_neighbours_and_reverse_neighbours():
     who = np.array([[1, 2], [0, 2], [1, -1], [0, 1]], np.int32)
     fresh = np.array([[1, 0], [0, 0], [0, 0], [1, 0]], bool)
-    friends, count = np.full((4, 4), -1, np.int32), np.empty(4, np.int32)
+    near, count = np.full((4, 4), -1, np.int32), np.empty(4, np.int32)
     news = np.zeros((4, 4), bool)
-    _cells_kernels.make_friends(who, fresh, friends, news, count)
-    found = [friends[i, : count[i]].tolist() for i in range(4)]
+    _cells_kernels.list_neighbours(who, fresh, near, news, count)
+    found = [near[i, : count[i]].tolist() for i in range(4)]
     assert found == [[1, 2, 3], [0, 2, 3], [1, 0], [0, 1]]
     assert news[0, :3].tolist() == [True, False, True]
     assert not fresh.any()
@@ -153,10 +163,10 @@ def test_a_recall_out_of_reach_is_told(monkeypatch, few_cells):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_threads_change_no_bit(few_cells, n_threads):
-    frame = euclidean(hard_points(4000))
+    space = euclidean(hard_points(4000))
     options = {"target": 0.95, "n_threads": n_threads}
-    index, d, recall = _cells.nearest(frame, 10, 8, **options)
-    same = _cells.nearest(frame, 10, 8, target=0.95, n_threads=2)
+    index, d, recall = _cells.nearest(space, 10, 8, **options)
+    same = _cells.nearest(space, 10, 8, target=0.95, n_threads=2)
     assert index.tobytes() == same[0].tobytes()
     assert d.tobytes() == same[1].tobytes()
     assert recall == same[2]

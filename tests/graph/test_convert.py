@@ -89,5 +89,7 @@ def test_infinite_weights_and_empty_graphs_are_refused():
         from_networkx(nx.Graph([(0, 1, {"weight": np.inf})]))
     with pytest.raises(ValueError, match="G must have nodes, got an empty graph"):
         from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="values must hold one for each of the 2"):
+    with pytest.raises(
+        ValueError, match="values must have one entry for each of the 2"
+    ):
         NamedGraph(None, ["a", "b"]).by_node([1, 2, 3])

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from lordclust import BLoRD, LoRD
-from lordclust.methods._agreement import compared
+from lordclust.choose.agreement import compared
 from lordclust.result import Agreement
 from strategies import block_graph, generators
 

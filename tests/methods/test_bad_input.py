@@ -96,8 +96,8 @@ BAD_PARAMETERS = [
     ({"n_init": 0}, ValueError, "n_init must be a positive integer, got 0"),
     ({"n_init": "many"}, ValueError, "n_init must be a positive integer"),
     ({"random_state": "a"}, ValueError, "cannot be used to seed"),
-    ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number other than 0, got 0"),
-    ({"n_jobs": "2"}, ValueError, "n_jobs must be a whole number other than 0"),
+    ({"n_jobs": 0}, ValueError, "n_jobs must be an integer other than 0, got 0"),
+    ({"n_jobs": "2"}, ValueError, "n_jobs must be an integer other than 0"),
 ]
 
 

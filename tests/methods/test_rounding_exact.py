@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.methods._doubly_stochastic import numbered
+from lordclust.methods.lord import numbered
 from lordclust.rounding.labels import canonical_order
 from lordclust.rounding.transport import sizes_from
 from lordclust.solver.omega import Omega

@@ -237,7 +237,7 @@ def test_samples_at_one_tau_of_a_path(path, axes):
     last = MembershipDisplay.from_path(path, coordinates=X[:, :2], ax=axes)
     np.testing.assert_array_equal(last.probability, path.membership().max(axis=1))
     assert display.probability.mean() < last.probability.mean()
-    with pytest.raises(ValueError, match="A path does not say where its samples lie"):
+    with pytest.raises(ValueError, match="A path has no positions of its samples"):
         MembershipDisplay.from_path(path)
 
 

@@ -165,18 +165,18 @@ def test_the_slider_moves_everything_together(browser, digits):
     opened(browser, digits)
     slider = browser.find_element("id", "tau")
     slider.send_keys(Keys.END)
-    hard = ink(browser), text(browser, "sizes"), text(browser, "sure")
+    hard = ink(browser), text(browser, "sizes"), text(browser, "certainty")
     assert text(browser, "tau-value") == "1.00"
     assert slider.get_attribute("aria-valuetext").startswith("tau 1.00")
     slider.send_keys(Keys.HOME)
     slider.send_keys(*[Keys.ARROW_RIGHT] * 3)
-    soft = ink(browser), text(browser, "sizes"), text(browser, "sure")
+    soft = ink(browser), text(browser, "sizes"), text(browser, "certainty")
     assert float(text(browser, "tau-value")) < 0.2
     assert soft[0][0] < 0.8 * hard[0][0]  # the same points, fainter
     assert soft[1] != hard[1]
     assert soft[2] != hard[2]
-    doubtful = browser.find_elements("css selector", "#doubtful button")
-    assert len(doubtful) == 12
+    uncertain = browser.find_elements("css selector", "#uncertain button")
+    assert len(uncertain) == 12
     browser.find_element("id", "home").click()
     settle(browser)
     assert text(browser, "tau-value") == "0.30"
@@ -186,12 +186,12 @@ def test_hover_says_who_it_is(browser, digits):
     from selenium.webdriver.common.action_chains import ActionChains
 
     opened(browser, digits)
-    first = browser.find_element("css selector", "#doubtful button")
+    first = browser.find_element("css selector", "#uncertain button")
     browser.execute_script("arguments[0].focus()", first)
     settle(browser)
     tip = text(browser, "tip")
     assert tip.startswith(HOSTILE)  # shown as text
-    assert "known as" in tip
+    assert "class " in tip
     assert tip.count("%") >= 2
     browser.execute_script("arguments[0].blur()", first)
     assert not browser.find_element("id", "tip").is_displayed()
@@ -228,7 +228,7 @@ def test_every_kind_of_hostile_name_is_only_text(browser, tmp_path):
     )
     opened(browser, file, width=390, height=844)
     for button in browser.find_elements(
-        "css selector", "#doubtful button, #sizes button"
+        "css selector", "#uncertain button, #sizes button"
     ):
         browser.execute_script("arguments[0].focus()", button)
         settle(browser)
@@ -328,10 +328,10 @@ def test_two_fingers_zoom_and_one_moves(browser, digits):
 
 def test_known_classes_show_the_accuracy(browser, digits):
     opened(browser, digits)
-    assert text(browser, "right").startswith("accuracy 9")
+    assert text(browser, "accuracy").startswith("accuracy 9")
     valued = browser.find_element("id", "tau").get_attribute("aria-valuetext")
     assert "accuracy 9" in valued
-    path = browser.find_element("id", "curve-right").get_attribute("d")
+    path = browser.find_element("id", "curve-accuracy").get_attribute("d")
     assert path.count("L") == int(
         browser.find_element("id", "tau").get_attribute("max")
     )

@@ -10,10 +10,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 from lordclust import BLoRD, make_method, tau_path
+from lordclust._core.colors import as_hex, cluster_colours
 from lordclust.files import InputError
 from lordclust.metrics import accuracy
 from lordclust.report import build, write_report
-from lordclust.report.story import Frame, Story, most_doubtful
+from lordclust.report.snapshots import Snapshot, Snapshots, most_uncertain
 from lordclust.result import TauPath
 
 HOSTILE = "</script><script>alert(1)</script><!-- & \u2028 {{data}}"
@@ -57,7 +58,29 @@ def test_the_page_holds_the_model(model, tmp_path):
     sure = model.membership_[np.arange(150), model.labels_]
     np.testing.assert_allclose(own[:, 0] / 255, sure, atol=0.003)
     first = model.uncertainty_.argmax()
-    assert data["doubtful"][data["start"]][0][0] == first
+    assert data["uncertain"][data["start"]][0][0] == first
+
+
+def test_pairs_are_those_of_the_model(tmp_path):
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    model = BLoRD(3, tau=0.15).fit(X, sample_weight=w)
+    data = data_in(write_report(tmp_path / "r.html", model, X=X))
+    pairs = [[p.a, p.b, round(p.share, 4)] for p in model.confusable_pairs()]
+    assert data["pairs"] == [pairs]
+
+
+def test_colours_are_those_of_the_displays(tmp_path):
+    model = BLoRD(12).fit(X)
+    data = data_in(write_report(tmp_path / "r.html", model, X=X))
+    assert data["colours"]["light"] == as_hex(cluster_colours(12))
+    assert len(set(data["colours"]["dark"])) == 12
+    assert data["markers"] == "oooooooooo" + "ss"
+
+
+def test_sparse_memberships_have_a_page(tmp_path):
+    model = BLoRD(3, tau=0.15, proba_top=2).fit(X)
+    data = data_in(write_report(tmp_path / "r.html", model, X=X))
+    assert data["sizes"] == [model.sizes_.tolist()]
 
 
 def test_text_of_others_is_only_text(model, tmp_path):
@@ -98,7 +121,7 @@ def test_tables_of_the_run(tmp_path):
         facts={"seconds": 1.5, "numpy": 1},
     ).read_text(encoding="utf-8")
     for shown in (
-        "What the choice weighed", "Methods side by side", "<td>blord</td>",
+        "<h2>Candidates</h2>", "<h2>Comparison of methods</h2>", "<td>blord</td>",
         '<td class="number">12.35</td>', "<dt>seconds</dt><dd>1.5</dd>",
         "<dt>random_state</dt><dd>none</dd>", "<dt>converged</dt><dd>yes</dd>",
         f"<dt>objective</dt><dd>{auto.objective_:.4g}</dd>", "<dt>lordclust</dt>",
@@ -119,18 +142,18 @@ def test_known_classes_give_the_accuracy_of_every_tau(model, tmp_path):
     path = tau_path(model.affinity_matrix_, 3, keep="all")
     y = load_iris().target
     data = data_in(write_report(tmp_path / "r.html", model, path, X, labels=y))
-    assert len(data["right"]) == len(data["taus"])
+    assert len(data["accuracy"]) == len(data["taus"])
     own = accuracy(y, model.labels_)
-    assert data["right"][data["start"]] == pytest.approx(own, abs=1e-4)
+    assert data["accuracy"][data["start"]] == pytest.approx(own, abs=1e-4)
     blind = data_in(write_report(tmp_path / "blind.html", model, path, X))
-    assert blind["right"] is None
+    assert blind["accuracy"] is None
 
 
 def test_features_that_mark_a_cluster_are_named(model, tmp_path):
     names = ["sepal length", "sepal width", "petal length", "petal width"]
     file = write_report(tmp_path / "r.html", model, X=X, names=names)
     setosa = model.labels_[0]
-    assert "petal length low" in data_in(file)["marks"][setosa]
+    assert "petal length low" in data_in(file)["features"][setosa]
 
 
 @pytest.mark.parametrize("method", ["sc", "lord", "gmm"])
@@ -170,7 +193,7 @@ def test_what_does_not_fit_the_samples_is_refused(model, tmp_path):
     with pytest.raises(ValueError, match="names must have 4 entries, got 1"):
         write_report(file, model, X=X, names=["a"])
     with pytest.raises(ValueError, match="X must have a row for each of the 150"):
-        write_report(file, model, X=X[:9])
+        write_report(file, model, X=X[:9], names=["a", "b", "c", "d"])
     with pytest.raises(ValueError, match="max_points must be a positive integer"):
         write_report(file, model, X=X, max_points=0)
     assert list(tmp_path.iterdir()) == []
@@ -180,15 +203,15 @@ def test_thinned_clusters_keep_their_part_and_doubt_is_seen():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [6000, 3000, 5])
     P = 0.9 * np.eye(3)[labels] + 0.1 * rng.dirichlet(np.ones(3), len(labels))
-    story = Story([Frame(0.5, P, labels)], 0, None, np.ones(len(labels)))
-    points = build._chosen(story, 900)
+    snapshots = Snapshots([Snapshot(0.5, P, labels)], 0, None, np.ones(len(labels)))
+    points = build._chosen(snapshots, 900)
     assert len(points) == len(set(points.tolist())) == 900
     assert (np.diff(points) > 0).all()
     counts = np.bincount(labels[points], minlength=3)
     assert abs(counts[0] - 600) < 20
     assert abs(counts[1] - 300) < 20
     assert counts[2] >= 1
-    assert set(most_doubtful(P)) <= set(points)
+    assert set(most_uncertain(P)) <= set(points)
 
 
 @pytest.mark.parametrize("most", [1, 2, 7])
@@ -198,8 +221,8 @@ def test_very_few_points(most, tmp_path):
     file = write_report(tmp_path / "r.html", None, path, X=coordinates, max_points=most)
     data = data_in(file)
     assert len(data["ids"]) == data["points"] == most
-    for doubtful in data["doubtful"]:
-        assert all(0 <= i < most for i, _ in doubtful)
+    for uncertain in data["uncertain"]:
+        assert all(0 <= i < most for i, _ in uncertain)
 
 
 def test_seventy_thousand_samples_stay_small(tmp_path):

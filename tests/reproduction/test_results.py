@@ -2,11 +2,12 @@ import json
 
 import pytest
 
-from lordclust.reproduction.paper import METHODS, NINE, SETS
-from lordclust.reproduction.plan import FEWER, LARGE, Plan, left_out
-from lordclust.reproduction.results import collect, find, signed_r2, to_text
-from lordclust.reproduction.store import Cell
-from lordclust.reproduction.table import Figure, Table, short
+from reproduction.comparison import Pair, Table, short
+from reproduction.experiments import collect
+from reproduction.paper import METHODS, NINE, SETS
+from reproduction.plan import FEWER, LARGE, Plan, left_out
+from reproduction.results import find, signed_r2, to_text
+from reproduction.store import Cell
 
 FACTS = {"python": "3"}
 
@@ -33,7 +34,7 @@ def test_the_best_objective_counts_not_the_best_accuracy():
     assert entry["r2"] == pytest.approx(-0.987, abs=1e-3)  # lower is better, and worse
 
 
-def test_only_what_was_asked_for_counts():
+def test_only_requested_cells_count():
     cells = [Cell("scores", "symnmf", "iris", seed) for seed in range(3)]
     runs = records(*((cell, fit(1.0 + cell.seed, 0.5)) for cell in cells))
     results = collect(cells[1:], runs)
@@ -57,7 +58,7 @@ def test_tau_is_chosen_by_labels_and_the_start_by_its_objective():
     assert entry["cloud"] == [[1.0, 4.0], [1.5, 4.5], [2.0, 5.0]]
 
 
-def test_text_is_json_with_a_line_an_entry():
+def test_text_is_json_with_one_line_per_entry():
     cells = [
         Cell("scores", "sc", data, 0, {"roundings": 3}) for data in ("iris", "wine")
     ]
@@ -107,8 +108,8 @@ def test_fewer_sets_methods_and_starts():
 
 def table():
     rows = {
-        "`a`": [Figure(0.5, 0.45), Figure(None, 0.2, "*")],
-        "b": [Figure(1.0), Figure()],
+        "`a`": [Pair(0.5, 0.45), Pair(None, 0.2, "*")],
+        "b": [Pair(1.0), Pair()],
     }
     return Table("T", ["method", "wine", "ecoli"], rows, ["A note."])
 
@@ -133,7 +134,7 @@ def test_csv_has_all_digits():
     assert lines[-1] == "b,ecoli,,,"
 
 
-def test_what_is_empty_is_left_out():
+def test_empty_rows_and_columns_are_left_out():
     assert table().without_empty().head == ["method", "wine"]
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lordclust.reproduction.store import Cell, Store
+from reproduction.store import Cell, Store
 
 A = Cell("scores", "sc", "wine")
 B = Cell("scores", "sc", "wine", 1, {"tau": 0.5})
@@ -22,7 +22,7 @@ def test_nothing_yet(store):
     assert store.records() == {}
 
 
-def test_what_was_appended_is_there(store):
+def test_appended_cells_are_read(store):
     store.append(A, {"acc": 0.5})
     store.append(B, {"acc": 0.75})
     found = Store(store.path).records()
@@ -32,11 +32,11 @@ def test_what_was_appended_is_there(store):
 @pytest.mark.parametrize("lost", range(1, 60))
 def test_a_torn_line_costs_one_cell(store, lost):
     store.append(A, {"acc": 0.5})
-    whole = len(store.path.read_bytes())
+    complete = len(store.path.read_bytes())
     store.append(B, {"acc": 0.75})
     size = len(store.path.read_bytes())
     with open(store.path, "r+b") as file:
-        file.truncate(max(whole, size - lost))
+        file.truncate(max(complete, size - lost))
     assert set(store.records()) == {A.key}
     store.append(B, {"acc": 0.75})
     assert set(store.records()) == {A.key, B.key}
@@ -50,7 +50,7 @@ def test_a_cell_counts_once(store):
     assert [r["acc"] for r in store.records().values()] == [0.5]
 
 
-def test_lines_of_others_are_passed_over(store):
+def test_other_lines_are_ignored(store):
     store.path.write_bytes(b'not json\n[1]\n{"no": "key"}\n\xff\xfe\n')
     store.append(A, {"acc": 0.5})
     assert set(store.records()) == {A.key}
@@ -89,8 +89,8 @@ def test_key_does_not_depend_on_the_order_of_settings():
 RUN = """
 import sys
 from pathlib import Path
-from lordclust.reproduction.plan import Plan
-from lordclust.reproduction.runner import run_cells
+from reproduction.plan import Plan
+from reproduction.runner import run_cells
 cells = [c for c in Plan(restarts=300).entry("symnmf", "iris")]
 run_cells(cells, Path(sys.argv[1]))
 """

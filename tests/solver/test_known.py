@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from lordclust.graph import scale_to_unit_sum
 from lordclust.rounding.labels import membership_from
-from lordclust.solver import problem
-from lordclust.solver.descent import solve_blord, solve_lord
+from lordclust.solver import objective
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import _aligned, tau_path
+from lordclust.solver.path import _aligned
 from lordclust.solver.projection import feasibility_error, project_newton
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import random_start
+from lordclust.solver.tau_path import tau_path
 from oracles import qp_projection
+from problems import blord_problem, lord_problem, solved
 from strategies import block_graph, generators, matrices
 
 EQUAL = np.full(3, 3**-0.5)
@@ -97,15 +99,14 @@ def test_blord_is_stationary_on_the_face(tau, sparse):
     S, y = block_graph(rng, [20, 15, 10], between=0.1, sparse=sparse)
     known = np.where(rng.random(45) < 0.2, y, -1)
     omega = Omega.of(np.sqrt([0.4, 0.35, 0.25]), 45, known=known)
-    engine, ends = Engine(S, omega), problem.spectrum(S)
-    engine.put(random_start(omega, rng))
-    result = solve_blord(engine, S, ends, tau, tol=1e-6, max_iter=5000)
+    ends, V = find_spectrum(S), random_start(omega, rng)
+    result = solved(blord_problem(S, omega), tau, V, tol=1e-6, max_iter=5000)
     assert result.converged
     assert_on_face(result.V, omega)
     # Far from the end the columns are met to 1e-4 only, and so is the objective.
     assert np.diff(result.history).min() >= -1e-5 * np.abs(result.history).max()
-    gradient = problem.blord_gradient(S, result.V, ends.gamma(tau))
-    step = 1 / problem.blord_lipschitz(ends, ends.gamma(tau))
+    gradient = objective.blord_gradient(S, result.V, ends.gamma(tau))
+    step = 1 / objective.blord_lipschitz(ends, ends.gamma(tau))
     moved = project_newton(result.V - step * gradient, omega)[0] - result.V
     assert np.linalg.norm(moved) <= 1.01e-6 * np.linalg.norm(result.V)
 
@@ -116,13 +117,12 @@ def test_lord_is_stationary_on_the_face():
     S = scale_to_unit_sum(S)
     known = np.where(rng.random(45) < 0.2, y, -1)
     omega = Omega.of(np.sqrt([0.4, 0.35, 0.25]), 45, known=known)
-    engine, ends = Engine(S, omega, lord=True), problem.spectrum(S)
-    engine.put(random_start(omega, rng))
-    result = solve_lord(engine, S, ends, tol=1e-6, max_iter=5000)
+    ends, V = find_spectrum(S), random_start(omega, rng)
+    result = solved(lord_problem(S, omega), 1.0, V, tol=1e-6, max_iter=5000)
     assert result.converged
     assert_on_face(result.V, omega)
-    gradient = problem.lord_gradient(S, result.V)
-    step = problem.lord_step(ends, omega.bound) / 4
+    gradient = objective.lord_gradient(S, result.V)
+    step = objective.lord_step(ends, omega.bound) / 4
     moved = project_newton(result.V - step * gradient, omega)[0] - result.V
     assert np.linalg.norm(moved) <= 1.01e-6 * np.linalg.norm(result.V)
 

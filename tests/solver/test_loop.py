@@ -5,13 +5,15 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 
 from lordclust.graph import KNNGraph, scale_to_unit_sum
-from lordclust.solver import problem
+from lordclust.solver import objective
 from lordclust.solver.arrays import array_ascent
-from lordclust.solver.descent import blord_result, lord_result
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import walk, walk_lord
+from lordclust.solver.path import walk
+from lordclust.solver.solve import Limits, result_of
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import random_start
+from problems import blord_problem, lord_problem
 from strategies import block_graph, random_graph
 
 RNG = np.random.default_rng(0)
@@ -68,11 +70,10 @@ def assert_same(compiled, loop, rtol=1e-10):
 def test_every_iteration_of_blord_is_the_compiled_one(name, kind, tau):
     S = GRAPHS[name]
     omega = make_omega(S, kind)
-    ends = problem.spectrum(S, omega.weight)
-    omega = omega.beside(ends.width)
-    compiled, loop = both(S, omega)
+    problem = blord_problem(S, omega)
+    compiled, loop = both(S, problem.omega)
     for engine in (compiled, loop):
-        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+        engine.aim(problem.step(tau), problem.tilt(tau))
         engine.run(1e-6, 400)
     assert_same(compiled, loop)
 
@@ -83,11 +84,10 @@ def test_every_iteration_of_lord_is_the_compiled_one(name, kind):
     S = GRAPHS[name]
     omega = make_omega(S, kind)
     S = scale_to_unit_sum(S, omega.weight)
-    ends = problem.spectrum(S, omega.weight)
-    omega = omega.beside(ends.width)
-    compiled, loop = both(S, omega, lord=True)
+    problem = lord_problem(S, omega)
+    compiled, loop = both(S, problem.omega, lord=True)
     for engine in (compiled, loop):
-        engine.aim(problem.lord_step(ends, omega.bound))
+        engine.aim(problem.step(1.0))
         engine.run(1e-6, 300)
     assert_same(compiled, loop)
 
@@ -95,11 +95,10 @@ def test_every_iteration_of_lord_is_the_compiled_one(name, kind):
 @pytest.mark.parametrize("name", ["iris", "blocks", "dense"])
 def test_the_path_in_tau_runs_on_the_loop(name):
     S, results = GRAPHS[name], []
-    omega = make_omega(S)
-    ends = problem.spectrum(S)
-    for engine in both(S, omega):
-        stops = list(walk(engine, ends, 1.0, tol=1e-6, max_iter=2000))
-        results.append((stops, blord_result(engine, S, ends, 1.0)))
+    problem = blord_problem(S, make_omega(S))
+    for engine in both(S, problem.omega):
+        stops = list(walk(engine, problem, 1.0, Limits(1e-6, 2000)))
+        results.append((stops, result_of(engine, problem, 1.0)))
     (stops, compiled), (ours, loop) = results
     assert [s[0] for s in stops] == pytest.approx([s[0] for s in ours])
     assert loop.objective == pytest.approx(compiled.objective, rel=1e-10)
@@ -108,33 +107,34 @@ def test_the_path_in_tau_runs_on_the_loop(name):
 
 def test_the_path_of_lord_runs_on_the_loop():
     S = scale_to_unit_sum(GRAPHS["iris"])
-    omega, ends, found = make_omega(S), problem.spectrum(S), []
-    for engine in both(S, omega, lord=True):
-        walk_lord(engine, ends, tol=1e-6, max_iter=2000)
-        found.append(lord_result(engine, S).objective)
+    problem, found = lord_problem(S, make_omega(S)), []
+    for engine in both(S, problem.omega, lord=True):
+        for _ in walk(engine, problem, 1.0, Limits(1e-6, 2000)):
+            pass
+        found.append(result_of(engine, problem, 1.0).objective)
     assert found[1] == pytest.approx(found[0], rel=1e-10)
 
 
 def test_a_run_cut_short_settles_on_the_set():
     S = GRAPHS["digits"]
-    omega, ends = make_omega(S, "uneven"), problem.spectrum(S)
+    omega, ends = make_omega(S, "uneven"), find_spectrum(S)
     loop = both(S, omega)[1]
-    loop.aim(problem.blord_step(ends, 0.4), ends.gamma(0.4))
+    loop.aim(objective.blord_step(ends, 0.4), ends.gamma(0.4))
     loop.run(1e-12, 3)
     assert not loop.converged
     loop.settle()
     V = loop.get()
     np.testing.assert_allclose(V.sum(axis=0), omega.mu, rtol=1e-12)
     np.testing.assert_allclose(V @ omega.mu, omega.mass, rtol=1e-12)
-    value = problem.blord_objective(S, V, ends.gamma(0.4))
+    value = objective.blord_objective(S, V, ends.gamma(0.4))
     assert loop.measured() == pytest.approx(value, rel=1e-12)
 
 
 def test_a_callback_stops_the_run():
     S = GRAPHS["iris"]
-    ends, seen = problem.spectrum(S), []
+    ends, seen = find_spectrum(S), []
     loop = both(S, make_omega(S))[1]
-    loop.aim(problem.blord_step(ends, 0.4), ends.gamma(0.4))
+    loop.aim(objective.blord_step(ends, 0.4), ends.gamma(0.4))
     loop.run(1e-12, 100, lambda p: seen.append(p.n_iter) or len(seen) == 5)
     assert len(seen) == 5
     assert not loop.converged
@@ -142,14 +142,14 @@ def test_a_callback_stops_the_run():
 
 def test_single_precision_comes_close():
     S = GRAPHS["digits"]
-    omega, ends = make_omega(S), problem.spectrum(S)
-    found = []
+    omega, found = make_omega(S), []
+    problem = blord_problem(S, omega)
     for single in (False, True):
         loop = array_ascent(S, omega, single=single)
         loop.put(random_start(omega, np.random.default_rng(2)))
-        for _ in walk(loop, ends, 1.0, tol=1e-4, max_iter=2000):
+        for _ in walk(loop, problem, 1.0, Limits(1e-4, 2000)):
             pass
-        found.append(blord_result(loop, S, ends, 1.0))
+        found.append(result_of(loop, problem, 1.0))
     double, single = found
     assert single.converged
     assert single.objective == pytest.approx(double.objective, rel=1e-5)

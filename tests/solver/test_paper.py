@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from lordclust.graph import scale_to_unit_sum
-from lordclust.solver import problem
-from lordclust.solver.descent import paper_blord, paper_lord
+from lordclust.solver import objective
 from lordclust.solver.omega import Omega
 from lordclust.solver.paper import dykstra, project_affine
 from lordclust.solver.projection import project_omega
+from lordclust.solver.solve import Limits, solve_by_paper
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import sinkhorn_start
 from oracles import off_omega, uniform_mass
+from problems import blord_problem, lord_problem
 from strategies import block_graph, random_feasible
 
 
@@ -191,8 +193,8 @@ def blocks():
 @pytest.mark.parametrize("tau", [0.2, 0.5, 0.9])
 def test_algorithm_1_for_blord_is_monotone_and_ends_stationary(blocks, tau):
     S, mu, V0 = blocks
-    ends, omega = problem.spectrum(S), Omega.of(mu, len(V0))
-    result = paper_blord(S, V0, ends, tau, omega, tol=1e-4, max_iter=2000)
+    problem = blord_problem(S, Omega.of(mu, len(V0)))
+    result = solve_by_paper(problem, tau, V0, Limits(1e-4, 2000))
     assert result.converged
     assert len(result.history) == result.n_iter + 1
     scale = np.abs(result.history).max()
@@ -205,8 +207,8 @@ def test_algorithm_1_for_blord_is_monotone_and_ends_stationary(blocks, tau):
 def test_algorithm_1_for_lord_is_monotone(blocks):
     S, mu, V0 = blocks
     S = scale_to_unit_sum(S)
-    ends, omega = problem.spectrum(S), Omega.of(mu, len(V0))
-    result = paper_lord(S, V0, ends, omega, tol=1e-4, max_iter=60)
+    problem = lord_problem(S, Omega.of(mu, len(V0)))
+    result = solve_by_paper(problem, 1.0, V0, Limits(1e-4, 60))
     assert np.all(np.diff(result.history) <= 1e-5 * result.history[0])
     assert result.history[-1] < result.history[0]
     assert result.objective == result.history[-1]
@@ -215,8 +217,8 @@ def test_algorithm_1_for_lord_is_monotone(blocks):
 
 def test_algorithm_1_stops_at_max_iter(blocks):
     S, mu, V0 = blocks
-    ends, omega = problem.spectrum(S), Omega.of(mu, len(V0))
-    result = paper_blord(S, V0, ends, 0.5, omega, tol=1e-12, max_iter=3)
+    problem = blord_problem(S, Omega.of(mu, len(V0)))
+    result = solve_by_paper(problem, 0.5, V0, Limits(1e-12, 3))
     assert (result.n_iter, result.converged) == (3, False)
     assert len(result.history) == 4
 
@@ -228,19 +230,19 @@ def test_convergence_lemma_with_exact_projections(blocks, model):
     S, mu, V = blocks
     if model == "lord":
         S = scale_to_unit_sum(S)
-        ends = problem.spectrum(S)
-        L = problem.lord_lipschitz(ends, 1 / len(V))
-        value, slope = problem.lord_objective, problem.lord_gradient
+        ends = find_spectrum(S)
+        L = objective.lord_lipschitz(ends, 1 / len(V))
+        value, slope = objective.lord_objective, objective.lord_gradient
     else:
-        ends = problem.spectrum(S)
+        ends = find_spectrum(S)
         gamma = ends.gamma(float(model.split()[1]))
-        L = problem.blord_lipschitz(ends, gamma)
+        L = objective.blord_lipschitz(ends, gamma)
 
         def value(S, V):
-            return -problem.blord_objective(S, V, gamma)
+            return -objective.blord_objective(S, V, gamma)
 
         def slope(S, V):
-            return problem.blord_gradient(S, V, gamma)
+            return objective.blord_gradient(S, V, gamma)
 
     values, moves = [value(S, V)], []
     for _ in range(300):

@@ -7,12 +7,13 @@ from sklearn.datasets import load_digits, load_iris
 
 from lordclust.graph import KNNGraph, scale_to_unit_sum
 from lordclust.result import TauPath
-from lordclust.solver import problem
-from lordclust.solver.descent import lord_result, solve_blord
-from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import tau_path, walk_lord
+from lordclust.solver.path import walk
+from lordclust.solver.solve import Limits, make_solver, result_of
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import random_start
+from lordclust.solver.tau_path import tau_path
+from problems import blord_problem, lord_problem, solved
 from strategies import block_graph, random_feasible, random_graph
 
 
@@ -61,7 +62,7 @@ def test_shapes_and_order(blocks, whole):
     assert np.all(whole.residuals <= 1e-4)
     assert np.all(whole.n_iter >= 1)
     assert whole.proportions == pytest.approx(np.full(3, 1 / 3))
-    assert whole.eigenvalues == tuple(problem.spectrum(blocks))
+    assert whole.eigenvalues == tuple(find_spectrum(blocks))
 
 
 def test_steps_are_neither_too_long_nor_vanishing(whole):
@@ -170,13 +171,9 @@ def test_a_callback_ends_the_path(blocks):
 
 def best_of_random(S, k, tau, n_starts):
     omega = Omega.of(np.full(k, k**-0.5), S.shape[0])
-    ends, engine = problem.spectrum(S), Engine(S, omega)
-    values = []
-    for seed in range(n_starts):
-        engine.put(random_start(omega, np.random.default_rng(seed)))
-        options = {"tol": 1e-4, "max_iter": 4000}
-        values.append(solve_blord(engine, S, ends, tau, **options).objective)
-    return max(values)
+    problem = blord_problem(S, omega)
+    starts = [random_start(omega, np.random.default_rng(s)) for s in range(n_starts)]
+    return max(solved(problem, tau, V).objective for V in starts)
 
 
 @pytest.mark.parametrize(("name", "k"), [("iris", 3), ("digits", 10)])
@@ -204,20 +201,17 @@ def test_a_tight_tolerance_leaves_the_trivial_saddle(blocks, tol):
 
 def test_lords_own_path_beats_its_random_starts(blocks):
     S = scale_to_unit_sum(blocks)
-    omega, ends = Omega.of(np.full(3, 3**-0.5), S.shape[0]), problem.spectrum(S)
-    values = []
-    for seed in range(5):
-        engine = Engine(S, omega, lord=True)
-        engine.put(random_start(omega, np.random.default_rng(seed)))
-        engine.aim(problem.lord_step(ends, 1 / S.shape[0]))
-        engine.run(1e-4, 4000)
-        values.append(lord_result(engine, S).objective)
-    engine.put(random_start(omega, np.random.default_rng(0)))
-    parts = list(walk_lord(engine, ends, tol=1e-4, max_iter=4000))
+    omega = Omega.of(np.full(3, 3**-0.5), S.shape[0])
+    problem = lord_problem(S, omega)
+    starts = [random_start(omega, np.random.default_rng(seed)) for seed in range(5)]
+    values = [solved(problem, 1.0, V).objective for V in starts]
+    solver = make_solver(problem)
+    solver.put(starts[0])
+    parts = [stop.tau for stop in walk(solver, problem, 1.0, Limits())]
     assert parts == sorted(parts)
     assert parts[-1] == 1
-    assert engine.converged
-    assert lord_result(engine, S).objective <= min(values) * (1 + 1e-3)
+    assert solver.converged
+    assert result_of(solver, problem, 1.0).objective <= min(values) * (1 + 1e-3)
 
 
 # -- the same again ------------------------------------------------------------

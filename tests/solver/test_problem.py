@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
-from lordclust.solver import problem
+from lordclust.solver.spectrum import find_spectrum, gershgorin
+from lordclust.solver.tau_rules import tau_for_samples, tau_from_blocks
 
 # Table 4 of the paper, second row, for the sets that are quick to prepare.
 PRINTED = {
@@ -27,19 +28,19 @@ PRINTED = {
 @pytest.mark.parametrize("name", PRINTED)
 def test_tau_from_blocks_has_the_values_of_the_paper(name):
     data = load(name)
-    tau = problem.tau_from_blocks(KNNGraph().build(data.prepared()), data.n_clusters)
+    tau = tau_from_blocks(KNNGraph().build(data.prepared()), data.n_clusters)
     assert tau == pytest.approx(PRINTED[name], abs=0.0075)
 
 
 def test_tau_from_n_by_hand():
     S = sp.csr_array((400, 400))
-    assert problem.tau_from_n(S, 40) == pytest.approx(0.4749, abs=1e-4)
+    assert tau_for_samples(S.shape[0]) == pytest.approx(0.4749, abs=1e-4)
 
 
 @pytest.mark.parametrize("n", [20, 300])
 def test_spectrum_of_a_known_matrix(n):
     S = np.full((n, n), 0.5) + 2 * np.eye(n)
-    ends = problem.spectrum(S)
+    ends = find_spectrum(S)
     assert ends.high == pytest.approx(n / 2 + 2, rel=1e-3)
     assert ends.low == pytest.approx(2, rel=1e-2)
     assert ends.gamma(0) == pytest.approx(-ends.high)
@@ -50,7 +51,7 @@ def test_gershgorin_encloses_the_spectrum():
     rng = np.random.default_rng(0)
     S = rng.standard_normal((30, 30))
     S = S + S.T
-    true, bound = np.linalg.eigvalsh(S), problem._gershgorin(S)
+    true, bound = np.linalg.eigvalsh(S), gershgorin(S)
     assert bound.low <= true[0]
     assert bound.high >= true[-1]
 
@@ -58,4 +59,4 @@ def test_gershgorin_encloses_the_spectrum():
 def test_a_graph_of_k_blocks_has_b_zero():
     S = np.kron(np.eye(3), np.ones((20, 20)))
     expected = 0.34 * np.exp(-0.03 * np.log(60))
-    assert problem.tau_from_blocks(S, 3) == pytest.approx(expected, rel=1e-3)
+    assert tau_from_blocks(S, 3) == pytest.approx(expected, rel=1e-3)

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust.graph import scale_to_unit_sum
-from lordclust.solver import problem
-from lordclust.solver.descent import solve_blord, solve_lord
-from lordclust.solver.engine import Engine
+from lordclust.solver.objective import blord_objective
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import tau_path
 from lordclust.solver.projection import project_newton
 from lordclust.solver.start import random_start
+from lordclust.solver.tau_path import tau_path
 from oracles import qp_projection
+from problems import blord_problem, lord_problem, solved
 from strategies import block_graph, cases, generators
 
 PRIOR = np.array([0.2, 0.3, 0.5])
@@ -72,9 +71,7 @@ def test_no_ease_is_the_projection_and_much_ease_is_each_row_alone():
 def objective(S, V, gamma, omega):
     """The penalised objective, written out."""
     off = omega.weighted(V).sum(axis=0) - omega.mu
-    return problem.blord_objective(S, V, gamma, omega.weight) - omega.price * (
-        off @ off
-    )
+    return blord_objective(S, V, gamma, omega.weight) - omega.price * (off @ off)
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
@@ -84,12 +81,10 @@ def test_blord_ends_stationary_at_its_own_objective(strength, weighted):
     S, _ = block_graph(rng, [20, 15, 10], between=0.1)
     w = rng.random(45) + 0.2 if weighted else np.ones(45)
     omega = Omega.of(np.sqrt(PRIOR), 45, w / w.sum(), strength=strength)
-    ends = problem.spectrum(S, omega.weight)
-    omega = omega.beside(ends.width)
-    engine = Engine(S, omega)
+    problem = blord_problem(S, omega)
+    omega, ends = problem.omega, problem.spectrum
     V0 = random_start(omega, rng)
-    engine.put(V0)
-    result = solve_blord(engine, S, ends, 0.4, tol=1e-6, max_iter=20000)
+    result = solved(problem, 0.4, V0, tol=1e-6, max_iter=20000)
     assert result.converged
     rows_are_exact(result.V, omega)
     gamma = ends.gamma(0.4)
@@ -111,11 +106,10 @@ def test_blord_ends_stationary_at_its_own_objective(strength, weighted):
 def test_lord_ends_at_its_own_objective(strength):
     rng = np.random.default_rng(0)
     S = scale_to_unit_sum(block_graph(rng, [20, 15, 10], between=0.1)[0])
-    ends = problem.spectrum(S)
-    omega = Omega.of(np.sqrt(PRIOR), 45, strength=strength).beside(ends.width)
-    engine = Engine(S, omega, lord=True)
-    engine.put(random_start(omega, rng))
-    result = solve_lord(engine, S, ends, tol=1e-6, max_iter=20000)
+    problem = lord_problem(S, Omega.of(np.sqrt(PRIOR), 45, strength=strength))
+    omega = problem.omega
+    V0 = random_start(omega, rng)
+    result = solved(problem, 1.0, V0, tol=1e-6, max_iter=20000)
     assert result.converged
     rows_are_exact(result.V, omega)
     V = result.V
@@ -138,11 +132,10 @@ def test_the_bound_holds_for_all_rows(rng, strength):
 def test_cut_short(max_iter):
     rng = np.random.default_rng(0)
     S, _ = block_graph(rng, [20, 15, 10], between=0.1)
-    ends = problem.spectrum(S)
-    omega = Omega.of(np.sqrt(PRIOR), 45, strength=3.0).beside(ends.width)
-    engine = Engine(S, omega)
-    engine.put(random_start(omega, rng))
-    result = solve_blord(engine, S, ends, 0.4, tol=1e-12, max_iter=max_iter)
+    problem = blord_problem(S, Omega.of(np.sqrt(PRIOR), 45, strength=3.0))
+    omega = problem.omega
+    V0 = random_start(omega, rng)
+    result = solved(problem, 0.4, V0, tol=1e-12, max_iter=max_iter)
     assert not result.converged
     rows_are_exact(result.V, omega)
     assert 1e-12 < result.residual < 1

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust.rounding.labels import membership_from
-from lordclust.solver import problem
+from lordclust.solver import objective
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.paper import project_affine
 from lordclust.solver.projection import project_omega
+from lordclust.solver.spectrum import find_spectrum
+from lordclust.solver.tau_rules import tau_for_samples, tau_from_blocks
 from oracles import farthest_along, off_omega, uniform_mass
 from strategies import (
     feasible,
@@ -203,9 +205,9 @@ def test_the_trivial_point_is_the_projection_of_zero():
 def test_lipschitz_constant_of_lord(S, rng):
     n = S.shape[0]
     V, W = (random_feasible(rng, n, MU, sharpness=s) for s in (1.0, 3.0))
-    L = problem.lord_lipschitz(problem.spectrum(S), 1 / n)
+    L = objective.lord_lipschitz(find_spectrum(S), 1 / n)
     assert pytest.approx(L, rel=1e-9) == 4 * (3 / n + np.linalg.norm(dense(S), 2))
-    moved = problem.lord_gradient(S, V) - problem.lord_gradient(S, W)
+    moved = objective.lord_gradient(S, V) - objective.lord_gradient(S, W)
     assert np.linalg.norm(moved) <= L * np.linalg.norm(V - W) * (1 + 1e-9)
 
 
@@ -213,12 +215,14 @@ def test_lipschitz_constant_of_lord(S, rng):
 def test_lipschitz_constant_of_blord(S, rng, tau):
     n = S.shape[0]
     V, W = (random_feasible(rng, n, MU, sharpness=s) for s in (1.0, 3.0))
-    ends = problem.spectrum(S)
+    ends = find_spectrum(S)
     gamma = ends.gamma(tau)
-    L = problem.blord_lipschitz(ends, gamma)
+    L = objective.blord_lipschitz(ends, gamma)
     exact = 2 * np.linalg.norm(dense(S) + gamma * np.eye(n), 2)
     assert exact == 0 or pytest.approx(L, rel=1e-9, abs=1e-12) == exact
-    moved = problem.blord_gradient(S, V, gamma) - problem.blord_gradient(S, W, gamma)
+    moved = objective.blord_gradient(S, V, gamma) - objective.blord_gradient(
+        S, W, gamma
+    )
     assert np.linalg.norm(moved) <= L * np.linalg.norm(V - W) * (1 + 1e-9) + 1e-15
 
 
@@ -230,8 +234,8 @@ def central_difference(f, V, D, h):
 def test_gradient_of_lord(S, rng):
     V = random_feasible(rng, S.shape[0], MU)
     D = rng.standard_normal(V.shape)
-    slope = central_difference(lambda V: problem.lord_objective(S, V), V, D, 1e-5)
-    expected = (problem.lord_gradient(S, V) * D).sum()
+    slope = central_difference(lambda V: objective.lord_objective(S, V), V, D, 1e-5)
+    expected = (objective.lord_gradient(S, V) * D).sum()
     assert slope == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
@@ -240,9 +244,9 @@ def test_gradient_of_blord(S, rng, gamma):
     V = random_feasible(rng, S.shape[0], MU)
     D = rng.standard_normal(V.shape)
     slope = central_difference(
-        lambda V: -problem.blord_objective(S, V, gamma), V, D, 1e-4
+        lambda V: -objective.blord_objective(S, V, gamma), V, D, 1e-4
     )
-    expected = (problem.blord_gradient(S, V, gamma) * D).sum()
+    expected = (objective.blord_gradient(S, V, gamma) * D).sum()
     assert slope == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
 
@@ -250,9 +254,9 @@ def test_gradient_of_blord(S, rng, gamma):
 def test_objectives_are_what_the_models_say(S, rng):
     V, A = random_feasible(rng, S.shape[0], MU), dense(S)
     full = ((A - V @ V.T) ** 2).sum()
-    assert problem.lord_objective(S, V) == pytest.approx(full, rel=1e-10)
+    assert objective.lord_objective(S, V) == pytest.approx(full, rel=1e-10)
     trace = np.trace(V.T @ A @ V) - 0.7 * np.linalg.norm(V) ** 2
-    assert problem.blord_objective(S, V, -0.7) == pytest.approx(trace, rel=1e-10)
+    assert objective.blord_objective(S, V, -0.7) == pytest.approx(trace, rel=1e-10)
 
 
 # -- B-LoRD --------------------------------------------------------------------
@@ -264,7 +268,7 @@ def test_blord_does_not_see_a_constant_on_the_diagonal(S, rng, tau, shift):
     shifted = A + shift * np.eye(len(A))
     V = random_feasible(rng, len(A), MU)
     values = [
-        problem.blord_objective(M, V, problem.spectrum(M).gamma(tau))
+        objective.blord_objective(M, V, find_spectrum(M).gamma(tau))
         for M in (A, shifted)
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-8, abs=1e-10)
@@ -276,7 +280,7 @@ def test_lord_does_see_a_constant_on_the_diagonal():
     shifted = A + np.eye(12)
 
     def difference(S):
-        return problem.lord_objective(S, V) - problem.lord_objective(S, W)
+        return objective.lord_objective(S, V) - objective.lord_objective(S, W)
 
     assert abs(difference(A) - difference(shifted)) > 1e-4
 
@@ -286,31 +290,33 @@ def test_the_trivial_point_is_stationary_at_every_tau(S, tau):
     # S 1 mu' is a row shift b mu', which no direction inside Omega(mu) sees.
     n = S.shape[0]
     trivial = np.outer(uniform_mass(n), MU)
-    G = -problem.blord_gradient(S, trivial, problem.spectrum(S).gamma(tau))
+    G = -objective.blord_gradient(S, trivial, find_spectrum(S).gamma(tau))
     Q = farthest_along(G, MU)
     assert (G * (Q - trivial)).sum() <= 1e-12 * np.abs(G).sum() + 1e-15
 
 
 @given(graphs(min_n=3), generators())
 def test_at_tau_zero_the_trivial_point_is_optimal(S, rng):
-    n, ends = S.shape[0], problem.spectrum(S)
+    n, ends = S.shape[0], find_spectrum(S)
     gamma = ends.gamma(0.0)
     # Concave ...
     top = np.linalg.eigvalsh(dense(S) + gamma * np.eye(n))[-1]
     assert top <= 1e-9 * (abs(ends.high) + 1)
     # ... so that the stationary point is the optimum.
-    best = problem.blord_objective(S, np.outer(uniform_mass(n), MU), gamma)
+    best = objective.blord_objective(S, np.outer(uniform_mass(n), MU), gamma)
     for sharpness in (0.5, 1.0, 4.0):
         V = random_feasible(rng, n, MU, sharpness=sharpness)
-        assert problem.blord_objective(S, V, gamma) <= best + 1e-11 * abs(best) + 1e-15
+        assert (
+            objective.blord_objective(S, V, gamma) <= best + 1e-11 * abs(best) + 1e-15
+        )
 
 
 def test_at_tau_zero_the_solver_finds_the_trivial_point():
     S = random_graph(np.random.default_rng(0), 25, 0.4)
-    ends = problem.spectrum(S)
+    ends = find_spectrum(S)
     engine = Engine(S, Omega.of(MU, 25))
     engine.put(random_feasible(np.random.default_rng(1), 25, MU))
-    engine.aim(problem.blord_step(ends, 0.0), ends.gamma(0.0))
+    engine.aim(objective.blord_step(ends, 0.0), ends.gamma(0.0))
     engine.run(1e-9, 20000)
     trivial = np.outer(uniform_mass(25), MU)
     np.testing.assert_allclose(engine.get(), trivial, atol=1e-6 * trivial.max())
@@ -329,7 +335,7 @@ def test_blord_as_optimal_transport(S, rng, gamma):
     inverse = np.diag(1 / MU)
     value = np.trace(inverse @ P.T @ dense(S) @ P @ inverse)
     value += gamma * np.linalg.norm(P @ inverse) ** 2
-    assert value == pytest.approx(problem.blord_objective(S, V, gamma), rel=1e-9)
+    assert value == pytest.approx(objective.blord_objective(S, V, gamma), rel=1e-9)
 
 
 def test_blord_as_gromov_wasserstein_sum_by_brute_force():
@@ -343,7 +349,7 @@ def test_blord_as_gromov_wasserstein_sum_by_brute_force():
         for a, b in product(range(k), repeat=2):
             similar = MU[a] ** -2.0 if a == b else 0.0
             loss += -shifted[i, j] * similar * P[i, a] * P[j, b]
-    assert loss == pytest.approx(-problem.blord_objective(S, V, gamma), rel=1e-12)
+    assert loss == pytest.approx(-objective.blord_objective(S, V, gamma), rel=1e-12)
 
 
 # -- what tau means ------------------------------------------------------------
@@ -352,7 +358,7 @@ def test_blord_as_gromov_wasserstein_sum_by_brute_force():
 @given(graphs(min_n=3, max_n=60))
 def test_gamma_runs_over_the_spectrum(S):
     values = np.linalg.eigvalsh(dense(S))
-    ends = problem.spectrum(S)
+    ends = find_spectrum(S)
     width = values[-1] - values[0]
     assert ends.gamma(0.0) == pytest.approx(-values[-1], abs=2e-3 * width + 1e-12)
     assert ends.gamma(1.0) == pytest.approx(-values[0], abs=2e-3 * width + 1e-12)
@@ -364,5 +370,5 @@ def test_the_papers_rules_for_tau(n):
     laplacian = np.diag(S.sum(axis=1)) - S
     b = np.linalg.eigvalsh(laplacian)[-4:].sum() / np.trace(laplacian)
     rule = min(0.34 * np.exp(50 * b - 0.03 * np.log(n)), 1)
-    assert problem.tau_from_blocks(S, 4) == pytest.approx(rule, rel=1e-6)
-    assert problem.tau_from_n(S, 4) == pytest.approx(min(2 * n**-0.24, 1))
+    assert tau_from_blocks(S, 4) == pytest.approx(rule, rel=1e-6)
+    assert tau_for_samples(n) == pytest.approx(min(2 * n**-0.24, 1))

@@ -14,11 +14,11 @@ from sklearn.datasets import load_digits, load_iris
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.solver import problem
 from lordclust.solver.arrays import array_ascent
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import random_start
+from problems import blord_problem
 from strategies import random_graph
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -43,13 +43,13 @@ def test_every_iteration_is_the_compiled_one(sparse, kind):
         "soft": {"strength": 1.0},
     }[kind]
     omega = Omega.of(np.full(4, 0.5), n, **options)
-    ends = problem.spectrum(S, omega.weight)
-    omega = omega.beside(ends.width)
+    problem = blord_problem(S, omega)
+    omega = problem.omega
     start = random_start(omega, np.random.default_rng(1))
     engines = Engine(S, omega), array_ascent(S, omega, device=DEVICE)
     for engine in engines:
         engine.put(start)
-        engine.aim(problem.blord_step(ends, 0.4), ends.gamma(0.4))
+        engine.aim(problem.step(0.4), problem.tilt(0.4))
         engine.run(1e-6, 500)
     compiled, ours = engines
     assert ours.progress().n_iter == compiled.progress().n_iter

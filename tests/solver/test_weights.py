@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from lordclust.graph import scale_to_unit_sum
 from lordclust.rounding.labels import membership_from
-from lordclust.solver import problem
-from lordclust.solver.descent import solve_blord, solve_lord
-from lordclust.solver.engine import Engine
+from lordclust.solver import objective
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import tau_path
 from lordclust.solver.projection import feasibility_error, project_newton
+from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import given_start, random_start
+from lordclust.solver.tau_path import tau_path
 from oracles import off_omega
+from problems import blord_problem, lord_problem, solved
 from strategies import block_graph, generators, mus, random_graph
 
 OPTIONS = {"tol": 1e-7, "max_iter": 20000}
@@ -27,17 +27,15 @@ def shares_of(w):
 
 def blord(S, omega, P, tau, **options):
     """Solve B-LoRD from the memberships P."""
-    engine, ends = Engine(S, omega), problem.spectrum(S, omega.weight)
-    engine.put(P * omega.mass[:, None] / omega.mu)
-    return solve_blord(engine, S, ends, tau, **(OPTIONS | options))
+    V = P * omega.mass[:, None] / omega.mu
+    return solved(blord_problem(S, omega), tau, V, **(OPTIONS | options))
 
 
 def lord(S, omega, P, **options):
     """Solve LoRD from the memberships P."""
     S = scale_to_unit_sum(S, omega.weight)
-    engine, ends = Engine(S, omega, lord=True), problem.spectrum(S, omega.weight)
-    engine.put(P * omega.mass[:, None] / omega.mu)
-    return solve_lord(engine, S, ends, **(OPTIONS | options))
+    V = P * omega.mass[:, None] / omega.mu
+    return solved(lord_problem(S, omega), 1.0, V, **(OPTIONS | options))
 
 
 def start(omega, rng):
@@ -121,7 +119,7 @@ ORDERS = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
 @given(doubled())
 def test_the_ends_of_the_spectrum_are_those_with_copies(case):
     S, once, SS, _, pick, _ = case
-    one, two = problem.spectrum(S, once.weight), problem.spectrum(SS)
+    one, two = find_spectrum(S, once.weight), find_spectrum(SS)
     # Weights of mean 1 against copies of weight 1.
     ratio = len(pick) / S.shape[0]
     assert one.low * ratio == pytest.approx(two.low, rel=1e-6)
@@ -161,9 +159,9 @@ def test_its_own_membership_is_stationary(tau):
     w[light] = 0
     omega = Omega.of(np.sqrt([0.2, 0.3, 0.5]), 36, shares_of(w))
     result = blord(S, omega, start(omega, rng), tau, tol=1e-9)
-    ends = problem.spectrum(S, omega.weight)
-    gradient = problem.blord_gradient(S, result.V, ends.gamma(tau), omega.weight)
-    step = 1 / problem.blord_lipschitz(ends, ends.gamma(tau))
+    ends = find_spectrum(S, omega.weight)
+    gradient = objective.blord_gradient(S, result.V, ends.gamma(tau), omega.weight)
+    step = 1 / objective.blord_lipschitz(ends, ends.gamma(tau))
     again = project_newton(result.V - step * gradient, omega)[0]
     np.testing.assert_allclose(again[light], result.V[light], atol=1e-7)
     P = membership_from(result.V, omega.mu)
@@ -194,9 +192,9 @@ def test_feasible_stationary_and_never_worse(rng, data, n):
     scale = np.abs(result.history).max()
     assert np.diff(result.history).min() >= -1e-3 * scale
     assert result.history[-1] >= result.history[0] - 1e-9 * scale
-    ends = problem.spectrum(S, omega.weight)
-    gradient = problem.blord_gradient(S, result.V, ends.gamma(0.6), omega.weight)
-    step = 1 / problem.blord_lipschitz(ends, ends.gamma(0.6))
+    ends = find_spectrum(S, omega.weight)
+    gradient = objective.blord_gradient(S, result.V, ends.gamma(0.6), omega.weight)
+    step = 1 / objective.blord_lipschitz(ends, ends.gamma(0.6))
     moved = project_newton(result.V - step * gradient, omega)[0] - result.V
     residual = np.sqrt(omega.norm2(moved) / omega.norm2(result.V))
     assert residual <= 1.01e-5
@@ -228,11 +226,11 @@ def test_gradients_are_those_of_the_objectives(rng, n):
     def inner(G):
         return (q[:, None] * G * D).sum()
 
-    found = inner(problem.blord_gradient(S, V, -0.3, q))
-    wanted = -slope(lambda V: problem.blord_objective(S, V, -0.3, q))
+    found = inner(objective.blord_gradient(S, V, -0.3, q))
+    wanted = -slope(lambda V: objective.blord_objective(S, V, -0.3, q))
     assert found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
-    found = inner(problem.lord_gradient(S, V, q))
-    wanted = slope(lambda V: problem.lord_objective(S, V, q))
+    found = inner(objective.lord_gradient(S, V, q))
+    wanted = slope(lambda V: objective.lord_objective(S, V, q))
     assert found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
 
 
@@ -242,12 +240,12 @@ def test_objectives_by_their_sums():
     wanted = sum(
         q[i] * q[j] * (S[i, j] - V[i] @ V[j]) ** 2 for i in range(7) for j in range(7)
     )
-    assert problem.lord_objective(S, V, q) == pytest.approx(wanted)
+    assert objective.lord_objective(S, V, q) == pytest.approx(wanted)
     wanted = sum(
         q[i] * q[j] * S[i, j] * V[i] @ V[j] for i in range(7) for j in range(7)
     )
     wanted += 0.4 * sum(q[i] * V[i] @ V[i] for i in range(7))
-    assert problem.blord_objective(S, V, 0.4, q) == pytest.approx(wanted)
+    assert objective.blord_objective(S, V, 0.4, q) == pytest.approx(wanted)
 
 
 @given(st.floats(1e-30, 1e30), st.integers(1, 60))

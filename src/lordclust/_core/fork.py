@@ -1,8 +1,8 @@
-"""OpenMP in forked children.
+"""OpenMP in forked processes.
 
-Its threads do not live on in a child that a process forks, and a child that has work
-for them waits for ever: scikit-learn and faiss do, if the parent has used them. One
-thread works alone, and gives the same results.
+Its threads do not survive a fork: if the parent has used them, a child that needs them
+waits forever, in scikit-learn for example. With one thread it works, and results are
+the same.
 """
 
 import os
@@ -11,21 +11,21 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-#: The process that imported this.
+#: The process that imported this module.
 HOME = os.getpid()
 
 
 def is_forked() -> bool:
-    """Tell whether this process was forked after the import."""
+    """Return whether this process was forked after the import."""
     return os.getpid() != HOME
 
 
 def openmp() -> AbstractContextManager[Any]:
-    """Return a context for work of scikit-learn: a forked child does it alone.
+    """Return a context for calls of scikit-learn; one thread in a forked process.
 
     Examples
     --------
     >>> with openmp():
     ...     pass
     """
-    return threadpool_limits(1, "openmp") if is_forked() else nullcontext()
+    return threadpool_limits(1, "openmp") if os.getpid() != HOME else nullcontext()

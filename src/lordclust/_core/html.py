@@ -11,18 +11,18 @@ def html_table(
     *,
     marked: int | None = None,
 ) -> str:
-    """Return a table as HTML, every text escaped.
+    """Return an HTML table; all texts are escaped.
 
     Parameters
     ----------
     caption : str
-        What stands above it.
+        The text above the table.
     head : sequence of str
-        Names of the columns.
+        The names of the columns.
     rows : iterable of sequence of str
         The cells.
     marked : int, optional
-        The row in bold type.
+        The index of a row in bold type.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Will it fit? What a run needs, and what the process may still take.
+"""Memory: how much a run needs, and how much the process may still take.
 
-A run that cannot fit is refused before it begins, by a MemoryError that says how much
-is needed and how much there is. Limits are read from Linux; elsewhere nothing is known
-and nothing refused.
+A run that cannot fit is refused before it begins, by a MemoryError that states how much
+is needed and how much is free. Limits are read on Linux; elsewhere none is known, and
+nothing is refused.
 """
 
 import os
@@ -10,21 +10,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-#: Arrays of n x k that the solver holds, in its own type; those in float64 that come
-#: and go at the beginning and between two taus; copies of S, each entry a number and
-#: an index. ``python -m faults memory`` measures how good that is.
+#: Arrays of n x k that the solver holds, in its own dtype; temporary ones in float64,
+#: at the beginning and between two values of tau; copies of S, each entry a number and
+#: an index. ``python -m qa.faults memory`` measures how good the estimate is.
 SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
 INDEX = 4
 
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
+#: The folder, the limit and the usage of control groups, by version.
+_VERSION_1 = ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+_VERSION_2 = ("", "memory.max", "memory.current")
 
 
 class NoRoomError(MemoryError):
-    """Refused before the work, with what is needed, what there is, and what to do."""
+    """Refused before the work: how much is needed, how much is free, what to do."""
 
 
 class Room(NamedTuple):
-    """Bytes that the process may still take, and what limits them."""
+    """The bytes that the process may still take, and what limits them."""
 
     free: int
     limit: str
@@ -40,11 +43,11 @@ def solver_bytes(
     n, k : int
         Samples and clusters.
     edges : int
-        Entries of a sparse S; 0 for a dense one, which is not copied.
+        Stored entries of a sparse S; 0 for a dense S, which is not copied.
     itemsize : int, default=8
         4 for float32.
     paths : int, default=1
-        Paths that are followed side by side.
+        Number of paths followed at the same time.
 
     Examples
     --------
@@ -56,7 +59,7 @@ def solver_bytes(
 
 
 def solver_advice(*, single: bool = False, paths: int = 1) -> str:
-    """Return what to do where LoRD or B-LoRD do not fit.
+    """Return advice for a fit of LoRD or B-LoRD that needs too much memory.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def solver_advice(*, single: bool = False, paths: int = 1) -> str:
 
 
 def check_dense_memory(n: int, what: str) -> None:
-    """Refuse n x n matrices that cannot fit: one of float64, and a copy of it."""
+    """Raise MemoryError if an n x n matrix of float64 and a copy of it cannot fit."""
     check_memory(
         2 * 8.0 * n * n,
         f"{what} holds n x n matrices, and for {n} samples",
@@ -79,21 +82,16 @@ def check_dense_memory(n: int, what: str) -> None:
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
-    """Refuse what cannot fit.
+    """Raise NoRoomError if fewer bytes are free than needed.
 
     Parameters
     ----------
     needed : float
-        Bytes, rather too few than too many: what would fit must not be refused.
+        A low estimate in bytes: what would fit must not be refused.
     what : str
-        What needs them.
+        What needs them, the subject of the sentence.
     advice : str
         What to do, one sentence.
-
-    Raises
-    ------
-    NoRoomError
-        If fewer are free.
 
     Examples
     --------
@@ -110,8 +108,12 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
 
 def free() -> Room | None:
-    """Return the smallest room that a limit leaves, None where none is known."""
-    rooms = [room for source in (_limits, _groups, _machine) for room in source()]
+    """Return the smallest room that any limit leaves, None where none is known."""
+    swap = 1024 * (_number(_PROC / "meminfo", "SwapFree:") or 0)
+    rooms = [*_limits(), *_groups(swap)]
+    left = _number(_PROC / "meminfo", "MemAvailable:")
+    if left:
+        rooms.append(Room(1024 * left + swap, "what the machine has left"))
     return min(rooms, default=None)
 
 
@@ -133,68 +135,47 @@ def _limits() -> Iterator[Room]:
             yield Room(limit - int(used) * page, f"{name} allows {_amount(limit)}")
 
 
-def _groups() -> Iterator[Room]:
-    """Yield what the control groups of the process leave, of version 2 or 1."""
+def _groups(swap: int) -> Iterator[Room]:
+    """Yield what each control group around the process leaves, of version 2 or 1."""
     try:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return
-    for line in lines:
-        _, kinds, place = line.split(":", 2)
-        if not kinds:
-            names = ("memory.max", "memory.current")
-            yield from _group(_CGROUP, place, *names, "inactive_file")
-        elif "memory" in kinds.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            yield from _group(_CGROUP / "memory", place, *names, "total_inactive_file")
-
-
-def _group(root: Path, place: str, limit: str, used: str, cache: str) -> Iterator[Room]:
-    """Yield what a group and those around it leave; files in its cache give way."""
-    folder = root / place.strip("/")
-    # In a container the group's own path may not be there, but its root is.
-    folders = [folder, *folder.parents] if folder.exists() else [root]
-    for part in folders:
-        if not part.is_relative_to(root):
-            return
-        most, now = _number(part / limit), _number(part / used)
-        if most is None or now is None:
+    for _, kinds, place in (line.split(":", 2) for line in lines):
+        if kinds and "memory" not in kinds.split(","):
             continue
-        left = most - now + _line(part / "memory.stat", cache) + _swap()
-        yield Room(left, f"the control group of the process has {_amount(most)}")
+        folder, most, used = _VERSION_1 if kinds else _VERSION_2
+        root = _CGROUP / folder
+        group = root / place.strip("/")
+        # In a container the group's own path may not be there, but its root is.
+        for part in [group, *group.parents] if group.exists() else [root]:
+            if not part.is_relative_to(root):
+                break
+            limit, now = _number(part / most), _number(part / used)
+            if limit is not None and now is not None:
+                cache = "total_inactive_file" if kinds else "inactive_file"
+                free = limit - now + (_number(part / "memory.stat", cache) or 0)
+                text = f"the control group of the process has {_amount(limit)}"
+                yield Room(free + swap, text)
 
 
-def _machine() -> Iterator[Room]:
-    """Yield what the machine has left, swap included."""
-    left = _line(_PROC / "meminfo", "MemAvailable:") * 1024
-    if left:
-        yield Room(left + _swap(), "what the machine has left")
+def _number(path: Path, name: str = "") -> int | None:
+    """Return the number in a file of the kernel, or the one that follows a name.
 
-
-def _swap() -> int:
-    return _line(_PROC / "meminfo", "SwapFree:") * 1024
-
-
-def _line(path: Path, name: str) -> int:
-    """Return the number beside a name in one of the kernel's files, 0 without it."""
+    None if there is no such file or name, and for the word "max".
+    """
     try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        return 0
-    found = [line.split()[1] for line in lines if line.split()[:1] == [name]]
-    return int(found[0]) if found else 0
-
-
-def _number(path: Path) -> int | None:
-    """Return the number in a file; None for no file, and for "max"."""
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):
+        text = path.read_text()
+        if name:
+            lines = dict(line.split()[:2] for line in text.splitlines())
+            return int(lines[name])
+        return int(text)
+    except (OSError, KeyError, ValueError):
         return None
 
 
 def _amount(count: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes for people."""
     if count < 2**30:
         return f"{count / 2**20:.1f} MB"
     return f"{count / 2**30:.1f} GB"

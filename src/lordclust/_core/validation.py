@@ -1,19 +1,21 @@
-"""Checks of what users pass: each refusal is one clear sentence.
+"""Checks of what users pass: each error is one clear sentence.
 
-The bottom layer: every room may use it, and it uses none of them.
+The bottom layer: every package may use it, and it uses none of them.
 """
 
 import difflib
 import itertools
 import numbers
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from lordclust._core.memory import check_dense_memory
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
 
 #: Asymmetry relative to max|S| that counts as rounding, and is averaged away.
 SYMMETRY_TOL = 1e-8
@@ -26,7 +28,7 @@ _BLOCK_ROWS = 256
 
 
 def check_similarity(
-    S: Any,
+    S: Graph,
     *,
     name: str = "S",
     nonnegative: bool | str = False,
@@ -39,12 +41,12 @@ def check_similarity(
     S : array-like or sparse, shape (n, n)
         Numbers of any real type; any scipy sparse matrix or array.
     name : str, default="S"
-        What to call S in messages.
+        Name of S in messages.
     nonnegative : bool or str, default=False
-        Refuse negative entries. A string says who needs this, such as
-        ``"SymNMF"``, and goes into the message.
+        Raise an error for negative entries. A string names the method that needs this,
+        such as ``"SymNMF"``, in the message.
     any_unit : bool, default=False
-        Take numbers of any size: for work that forms no squares.
+        Accept numbers of any size: for work that forms no squares.
 
     Returns
     -------
@@ -68,12 +70,16 @@ def check_similarity(
     _check_finite(values, name)
     if not any_unit:
         check_range(values, name, values.dtype)
-    if nonnegative:
-        _check_nonnegative(values, name, nonnegative)
+    if nonnegative and values.size and values.min() < 0:
+        reason = f" for {nonnegative}" if isinstance(nonnegative, str) else ""
+        raise ValueError(
+            f"{name} must be nonnegative{reason}, got a smallest entry of "
+            f"{values.min():.2g}. Shift or clip it, or use another affinity."
+        )
     return _to_symmetric(S, name)
 
 
-def check_square(S: Any, name: str = "S") -> Graph:
+def check_square(S: Graph, name: str = "S") -> Graph:
     """Return a square matrix as a floating-point array or canonical CSR array.
 
     Examples
@@ -83,12 +89,22 @@ def check_square(S: Any, name: str = "S") -> Graph:
            [2., 0.]])
     """
     S = S if sparse.issparse(S) else to_array(S, name)
-    _check_square(S.shape, name)
-    return _to_csr(S, name) if sparse.issparse(S) else _to_dense(S, name)
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise ValueError(
+            f"{name} must be a square matrix, got shape {S.shape}. Pass similarities "
+            'of all samples with all, or pass X with affinity="knn".'
+        )
+    if S.shape[0] == 0:
+        raise ValueError(
+            f"{name} must not be empty, got shape {S.shape}. Pass samples."
+        )
+    if sparse.issparse(S):
+        return _to_csr(S, name)
+    return np.ascontiguousarray(_to_float(S, name))
 
 
-def check_indices(X: Any) -> None:
-    """Refuse a CSR or CSC array whose indices lead compiled code out of bounds.
+def check_indices(X: Graph) -> None:
+    """Raise an error for a CSR or CSC array with indices out of bounds.
 
     Examples
     --------
@@ -101,7 +117,7 @@ def check_indices(X: Any) -> None:
         raise ValueError("indptr must be a non-decreasing sequence")
 
 
-def in_dtype(S: Graph, dtype: Any) -> Graph:
+def in_dtype(S: Graph, dtype: DTypeLike) -> Graph:
     """Return a checked similarity in float64 as it is, or in float32 if that holds it.
 
     Examples
@@ -116,8 +132,8 @@ def in_dtype(S: Graph, dtype: Any) -> Graph:
     return S.astype(np.float32)
 
 
-def check_range(values: Any, name: str, dtype: Any = np.float64) -> None:
-    """Refuse numbers so large or small that their squares leave the type's range.
+def check_range(values: FloatArray, name: str, dtype: DTypeLike = np.float64) -> None:
+    """Raise an error for numbers whose squares leave the type's range.
 
     Examples
     --------
@@ -136,7 +152,7 @@ def check_range(values: Any, name: str, dtype: Any = np.float64) -> None:
         )
 
 
-def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:
+def check_proportions(proportions: ArrayLike | None, n_clusters: int) -> FloatArray:
     """Return the shares of the clusters: positive, summing to exactly one.
 
     Parameters
@@ -173,15 +189,15 @@ def check_proportions(proportions: Any, n_clusters: int) -> FloatArray:
     return np.asarray(shares / total)
 
 
-def is_auto(value: Any) -> bool:
-    """Tell whether a parameter says "choose for me"."""
+def is_auto(value: object) -> bool:
+    """Return whether a parameter is to be chosen automatically."""
     return isinstance(value, str) and value == "auto"
 
 
-def split_proportions(proportions: Any) -> tuple[Any, float]:
-    """Return the shares and how firmly they are meant: infinitely, if nothing is said.
+def split_proportions(proportions: Any) -> tuple[ArrayLike | None, float]:
+    """Return the shares and their strength, which is infinite by default.
 
-    A pair ``(prior, strength)`` is told from two shares by its first part, which is
+    A pair ``(prior, strength)`` differs from two shares in its first part, which is
     None or an array.
 
     Examples
@@ -209,7 +225,7 @@ def split_proportions(proportions: Any) -> tuple[Any, float]:
     return prior, float(strength)
 
 
-def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
+def check_n_clusters(n_clusters: object, n_samples: int) -> int:
     """Return n_clusters as an int from 1 to n_samples.
 
     Examples
@@ -230,7 +246,7 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
     return int(n_clusters)
 
 
-def check_k_range(k_range: Any, n_samples: int) -> IntArray:
+def check_k_range(k_range: object, n_samples: int) -> IntArray:
     """Return increasing numbers of clusters from 1 to n_samples.
 
     None stands for 2 to 20, or to n_samples / 2 if that is less.
@@ -255,7 +271,7 @@ def check_k_range(k_range: Any, n_samples: int) -> IntArray:
     return np.array(ks, dtype=np.int64)
 
 
-def check_tau(tau: Any) -> float:
+def check_tau(tau: object) -> float:
     """Return tau as a float in [0, 1].
 
     Examples
@@ -276,7 +292,7 @@ def check_tau(tau: Any) -> float:
     return float(tau)
 
 
-def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
     """Return p = w / sum(w), or None for equal weights.
 
     Parameters
@@ -312,7 +328,9 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     return np.asarray(w / w.sum())
 
 
-def check_known_labels(known_labels: Any, n: int, n_clusters: int) -> IntArray | None:
+def check_known_labels(
+    known_labels: ArrayLike | None, n: int, n_clusters: int
+) -> IntArray | None:
     """Return the clusters of samples, -1 where unknown, or None if all are unknown.
 
     Examples
@@ -345,15 +363,13 @@ def check_known_labels(known_labels: Any, n: int, n_clusters: int) -> IntArray |
     return labels if (labels >= 0).any() else None
 
 
-def check_room(known: IntArray | None, shares: FloatArray, p: FloatArray) -> None:
-    """Refuse known labels that fill a cluster beyond its proportion.
+def check_room(known: IntArray, shares: FloatArray, p: FloatArray) -> None:
+    """Raise an error if known labels fill a cluster beyond its proportion.
 
     Examples
     --------
     >>> check_room(np.array([0, -1]), np.array([0.5, 0.5]), np.array([0.5, 0.5]))
     """
-    if known is None:
-        return
     has = known >= 0
     taken = np.bincount(known[has], p[has], minlength=len(shares))
     worst = int((taken - shares).argmax())
@@ -366,7 +382,7 @@ def check_room(known: IntArray | None, shares: FloatArray, p: FloatArray) -> Non
         )
 
 
-def check_pairs(pairs: Any, n: int, name: str) -> IntArray:
+def check_pairs(pairs: ArrayLike | None, n: int, name: str) -> IntArray:
     """Return pairs of different samples as an array of shape (m, 2).
 
     Examples
@@ -374,9 +390,9 @@ def check_pairs(pairs: Any, n: int, name: str) -> IntArray:
     >>> check_pairs([[0, 2]], n=3, name="must_link")
     array([[0, 2]])
     """
-    if pairs is None or (np.ndim(pairs) > 0 and len(pairs) == 0):
+    found = to_array([] if pairs is None else pairs, name)
+    if found.ndim > 0 and len(found) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    found = to_array(pairs, name)
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must hold pairs of sample numbers, shape (m, 2), got "
@@ -396,7 +412,7 @@ def check_pairs(pairs: Any, n: int, name: str) -> IntArray:
     return np.asarray(found, dtype=np.int64)
 
 
-def check_count(value: Any, name: str) -> int:
+def check_count(value: object, name: str) -> int:
     """Return value as a positive int.
 
     Examples
@@ -404,16 +420,15 @@ def check_count(value: Any, name: str) -> int:
     >>> check_count(7, "scale_neighbor")
     7
     """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < 1:
+    if not _is_integer(value) or int(value) < 1:
         raise ValueError(
             f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
         )
     return int(value)
 
 
-def check_dense_size(n: int, max_dense: Any, who: str) -> None:
-    """Refuse n samples for a method that holds n x n matrices, if n > max_dense.
+def check_dense_size(n: int, max_dense: object, who: str) -> None:
+    """Raise an error if a method with n x n matrices gets more than max_dense samples.
 
     Examples
     --------
@@ -429,25 +444,23 @@ def check_dense_size(n: int, max_dense: Any, who: str) -> None:
     check_dense_memory(n, who)
 
 
-def check_positive(value: Any, name: str) -> float:
-    """Return a finite number above 0."""
+def check_positive(value: object, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above 0, or of 0 or more."""
+    what = "of 0 or more" if or_zero else "above 0"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
-    if not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
-    return float(value)
+        raise TypeError(f"{name} must be a number {what}, got {value!r}.")
+    number = float(value)
+    if not 0 <= number < float("inf") or (number == 0 and not or_zero):
+        raise ValueError(f"{name} must be a finite number {what}, got {value!r}.")
+    return number
 
 
-def check_nonnegative(value: Any, name: str) -> float:
+def check_nonnegative(value: object, name: str) -> float:
     """Return a finite number of 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number of 0 or more, got {value!r}.")
-    if not 0 <= float(value) < float("inf"):
-        raise ValueError(f"{name} must be a finite number of 0 or more, got {value!r}.")
-    return float(value)
+    return check_positive(value, name, or_zero=True)
 
 
-def check_dtype(dtype: Any) -> Any:
+def check_dtype(dtype: DTypeLike) -> np.dtype:
     """Return float32 or float64 as a NumPy type.
 
     Examples
@@ -467,15 +480,15 @@ def check_dtype(dtype: Any) -> Any:
     return found
 
 
-def check_choice(value: Any, known: Iterable[str], name: str) -> str:
+def check_choice(value: object, known: Iterable[str], name: str) -> str:
     """Return one of the known words."""
     if not isinstance(value, str) or value not in known:
         raise unknown_name(name, value, known)
     return value
 
 
-def refuse_both(other: Any, name: str, given: str) -> None:
-    """Refuse a value that another one, already given, settles.
+def refuse_both(other: object, name: str, given: str) -> None:
+    """Raise an error for a value that another one, already given, determines.
 
     Examples
     --------
@@ -483,7 +496,7 @@ def refuse_both(other: Any, name: str, given: str) -> None:
     """
     if other is not None:
         raise ValueError(
-            f"{name} and {given} were both given, but one settles the other. "
+            f"{name} and {given} were both given, but one determines the other. "
             "Pass only one of them."
         )
 
@@ -515,12 +528,12 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
     return ValueError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
 
 
-def _is_integer(value: Any) -> bool:
-    """Tell whether value is a whole number type; True and False are not."""
+def _is_integer(value: object) -> TypeGuard[int]:
+    """Return whether value is of an integer type; True and False are not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def to_array(values: Any, name: str) -> Any:
+def to_array(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     """Return values as an ndarray, whatever its type.
 
     Examples
@@ -537,7 +550,7 @@ def to_array(values: Any, name: str) -> Any:
         ) from None
 
 
-def _to_vector(values: Any, length: int, name: str, owner: str) -> FloatArray:
+def _to_vector(values: ArrayLike, length: int, name: str, owner: str) -> FloatArray:
     """Return values as finite float64 of shape (length,)."""
     v = to_array(values, name)
     if v.shape != (length,):
@@ -550,7 +563,7 @@ def _to_vector(values: Any, length: int, name: str, owner: str) -> FloatArray:
     return np.asarray(v)
 
 
-def _to_float(values: Any, name: str) -> Any:
+def _to_float(values: Graph, name: str) -> Graph:
     """Return an array or sparse array of numbers in float32 or float64."""
     kind = values.dtype.kind
     if kind == "c":
@@ -566,8 +579,8 @@ def _to_float(values: Any, name: str) -> Any:
     return values.astype(np.float32 if small else np.float64, copy=False)
 
 
-def _object_to_float(values: Any, name: str) -> Any:
-    """Return float64 numbers from an object array; strings are no numbers."""
+def _object_to_float(values: Graph, name: str) -> Graph:
+    """Return float64 numbers from an object array; strings are not numbers."""
     items = values.data if sparse.issparse(values) else values
     text = next((v for v in np.ravel(items) if isinstance(v, str | bytes)), None)
     if text is not None:
@@ -586,19 +599,8 @@ def _not_numbers(name: str, got: object) -> ValueError:
     )
 
 
-def _check_square(shape: tuple[int, ...], name: str) -> None:
-    """Refuse what is not a square matrix with at least one row."""
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"{name} must be a square matrix, got shape {shape}. Pass similarities "
-            'of all samples with all, or pass X with affinity="knn".'
-        )
-    if shape[0] == 0:
-        raise ValueError(f"{name} must not be empty, got shape {shape}. Pass samples.")
-
-
 def _check_finite(values: FloatArray, name: str) -> None:
-    """Refuse NaN and infinite numbers."""
+    """Raise an error for NaN and infinite numbers."""
     bad = values.size - int(np.count_nonzero(np.isfinite(values)))
     if bad:
         raise ValueError(
@@ -607,22 +609,7 @@ def _check_finite(values: FloatArray, name: str) -> None:
         )
 
 
-def _check_nonnegative(values: FloatArray, name: str, who: bool | str) -> None:
-    """Refuse negative entries, naming who needs that."""
-    if values.size and values.min() < 0:
-        reason = f" for {who}" if isinstance(who, str) else ""
-        raise ValueError(
-            f"{name} must be nonnegative{reason}, got a smallest entry of "
-            f"{values.min():.2g}. Shift or clip it, or use another affinity."
-        )
-
-
-def _to_dense(S: Any, name: str) -> FloatArray:
-    """Return a C-contiguous float array."""
-    return np.ascontiguousarray(_to_float(S, name))
-
-
-def _to_csr(S: Any, name: str) -> Any:
+def _to_csr(S: Graph, name: str) -> sparse.csr_array:
     """Return a canonical CSR array that leaves the memory of S as it was."""
     csr = sparse.csr_array(_to_float(S, name))
     check_indices(csr)
@@ -636,7 +623,7 @@ def _to_csr(S: Any, name: str) -> Any:
     return csr
 
 
-def _to_symmetric(S: Any, name: str) -> Any:
+def _to_symmetric(S: Graph, name: str) -> Graph:
     """Return S, or (S + S') / 2 where rounding made it asymmetric."""
     gap, scale = _asymmetry(S)
     rounding = 8.0 * float(np.finfo(S.dtype).eps)
@@ -653,7 +640,7 @@ def _to_symmetric(S: Any, name: str) -> Any:
     return half * S + half * S.T
 
 
-def _asymmetry(S: Any) -> tuple[float, float]:
+def _asymmetry(S: Graph) -> tuple[float, float]:
     """Return max|S - S'| and max|S|."""
     with np.errstate(over="ignore"):
         if sparse.issparse(S):

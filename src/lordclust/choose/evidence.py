@@ -1,18 +1,17 @@
-"""How much speaks for a partition: its clusters in feature space, and on the graph.
+"""Evidence for a partition: its clusters in feature space, and on the graph.
 
-Two questions are asked of labels z, both answered in nats (natural units of log
-probability), so that the answers add up:
+Two terms, both in nats (natural units of log probability), are added:
 
-- How much better do k Gaussians explain the features than one? The log Bayes factor,
+- How much better k Gaussians explain the features than one: the log Bayes factor,
   means and full covariances integrated out, on the leading principal components.
-- How well does the label of a neighbour tell one's own? n times the mutual information
-  between the two ends of an edge.
+- How well the label of a neighbour predicts a sample's own: n times the mutual
+  information between the two ends of an edge.
 
-The graph evens out density, so it hardly sees how large clusters are; their covariances
-tell. Gaussians alone may cut through a dense region; the graph tells.
+The graph evens out density, so it carries little information on the sizes of clusters;
+their covariances do. Gaussians alone may cut through a dense region; the graph helps.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,9 +22,9 @@ from scipy.special import gammaln
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.rounding.spectral import TINY, random_walk_eigenvectors
 
-#: Components looked at: evidence is compared over all leading ones up to so many.
+#: Largest number of leading components over which evidence is compared.
 N_COMPONENTS = 60
-#: Above so many features their covariance is not formed.
+#: Above this many features their covariance is not formed.
 COVARIANCE_UP_TO = 1500
 #: Prior of a cluster's mean: N(0, Sigma / KAPPA), next to flat.
 KAPPA = 0.01
@@ -34,7 +33,7 @@ ROUNDING = 1e-12
 
 
 class Score(NamedTuple):
-    """What speaks for a partition, in nats.
+    """Evidence for a partition, in nats.
 
     Attributes
     ----------
@@ -62,14 +61,14 @@ class Evidence:
     Parameters
     ----------
     S : ndarray or csr_array of shape (n, n)
-        The graph. Negative entries count for nothing.
+        The graph. Negative entries count as 0.
     n_clusters : int
         Labels are from 0 to ``n_clusters - 1``.
     X : ndarray or sparse of shape (n, d), optional
-        The features. Without them, eigenvectors of the random walk on the graph
-        take their place.
+        The features. Without them, eigenvectors of the random walk on the graph are
+        used instead.
     weight : ndarray of shape (n,), optional
-        How much each sample counts; 1 by default.
+        Weights of the samples; 1 by default.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class Evidence:
         self,
         S: Graph,
         n_clusters: int,
-        X: Any = None,
+        X: Graph | None = None,
         weight: FloatArray | None = None,
     ) -> None:
         n = S.shape[0]
@@ -105,8 +104,11 @@ class Evidence:
         self._seen: dict[bytes, Score] = {}
 
     def score(self, labels: IntArray) -> Score:
-        """Return what speaks for the labels; equal partitions are scored once."""
-        key = _renamed(labels, self.k).tobytes()
+        """Return the evidence for labels; equal partitions are scored once."""
+        # The last bits depend on the numbers of the clusters: use those of the key,
+        # whichever of several threads comes first.
+        labels = _renamed(labels, self.k)
+        key = labels.tobytes()
         if key not in self._seen:
             self._seen[key] = self._score(labels)
         return self._seen[key]
@@ -115,7 +117,7 @@ class Evidence:
         """Return n times the entropy of a label given that of a neighbour, in nats."""
         joint = _between_clusters(self.edges, labels, self.k)
         if joint.sum() <= 0:
-            return np.inf  # neighbours tell nothing where there are none
+            return np.inf  # without edges there are no neighbours
         ends = joint.sum(axis=1) / joint.sum()
         entropy = -float((ends[ends > 0] * np.log(ends[ends > 0])).sum())
         known = neighbour_information(self.edges, labels, self.k)
@@ -124,7 +126,7 @@ class Evidence:
     def _score(self, labels: IntArray) -> Score:
         gain = gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
         shared = neighbour_information(self.edges, labels, self.k)
-        # No component at all explains nothing, and nothing worse.
+        # Without components nothing is explained.
         best = int(gain.argmax()) if len(gain) else -1
         features = max(0.0, float(gain[best])) if best >= 0 else 0.0
         return Score(features, float(self.weight.sum()) * shared, best + 1)
@@ -142,8 +144,8 @@ def gaussian_evidence(
         sum_{i=3..d+2} [lgamma((N + i)/2) - lgamma(i/2)] - (d + 2 + N)/2 logdet M_d
             + d/2 log(KAPPA / (KAPPA + N)),   M = I + W + KAPPA N / (KAPPA + N) m m'
 
-    where M_d is the leading block of M. The columns left out are taken to follow the
-    same law whatever the labels, so different d can be compared.
+    where M_d is the leading block of M. The other columns are assumed to follow the
+    same distribution for all labels, so that different d can be compared.
     """
     D = Z.shape[1]
     d = np.arange(1, D + 1)
@@ -180,7 +182,7 @@ def neighbour_information(S: Graph, labels: IntArray, n_clusters: int) -> float:
 
 
 def _between_clusters(S: Graph, labels: IntArray, k: int) -> FloatArray:
-    """Return the total similarity between each two clusters."""
+    """Return the total similarity between each pair of clusters."""
     if sparse.issparse(S):
         edges = sparse.coo_array(S)
         pairs = labels[edges.row] * k + labels[edges.col]
@@ -201,7 +203,7 @@ def _weighted(S: Graph, weight: FloatArray) -> Graph:
     return S
 
 
-def principal_components(X: Any, weight: FloatArray) -> FloatArray:
+def principal_components(X: Graph, weight: FloatArray) -> FloatArray:
     """Return the leading principal component scores of X, at most 60 columns."""
     d = X.shape[1]
     size = float(abs(X).max()) or 1.0  # squares of very large or small numbers
@@ -215,7 +217,7 @@ def principal_components(X: Any, weight: FloatArray) -> FloatArray:
     return np.asarray(X @ axes - mean @ axes)
 
 
-def _leading_axes(X: Any, mean: FloatArray, root: FloatArray) -> FloatArray:
+def _leading_axes(X: Graph, mean: FloatArray, root: FloatArray) -> FloatArray:
     """Return the leading right singular vectors of diag(root) (X - 1 mean')."""
     n, d = X.shape
     count = min(N_COMPONENTS, min(n, d) - 1)
@@ -249,9 +251,9 @@ def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
     kept = variance > max(ROUNDING * variance.max(initial=0.0), TINY)
     Z = Z[:, kept] / np.sqrt(variance[kept])
     if not kept.any():
-        return np.asarray(Z)  # an old LAPACK refuses what is empty
+        return np.asarray(Z)  # an old LAPACK fails on empty arrays
     cov = (p[:, None] * Z).T @ Z
-    # Scores are nearly uncorrelated: the factor only takes out what weights brought in.
+    # Scores are nearly uncorrelated: the factor only removes the effect of weights.
     factor = cholesky(cov + ROUNDING * np.eye(len(cov)), lower=True)
     return np.asarray(solve_triangular(factor, Z.T, lower=True).T)
 
@@ -264,7 +266,7 @@ def _without_negative(S: Graph) -> Graph:
 
 
 def _renamed(labels: IntArray, k: int) -> IntArray:
-    """Return labels numbered by first appearance: one name for equal partitions."""
+    """Return labels numbered by first appearance, the same for equal partitions."""
     found, first = np.unique(labels, return_index=True)
     rank = np.zeros(k, dtype=np.int32)
     rank[found[np.argsort(first)]] = np.arange(len(found))

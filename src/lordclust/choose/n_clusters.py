@@ -1,32 +1,35 @@
-"""How many clusters: the eigengap, and whether partitions survive other weights."""
+"""The number of clusters: eigengap, and stability under other edge weights."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.cluster import pair_confusion_matrix
 from sklearn.utils import check_random_state
 
+from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust._core.html import html_table
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_count, check_k_range, missing_extra
-from lordclust.graph import make_affinity
+from lordclust.graph import KNNGraph, make_affinity
 from lordclust.rounding.spectral import normalized_eigenvectors
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
-#: A coarse path is enough to compare partitions. It begins too late for tau_path to
-#: let other starts compete, which would hide that an answer is one of several.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A coarse path is enough to compare partitions. It begins too late for the race of
+#: tau_path, which would hide that there are several optima.
 TAUS, TOL = np.geomspace(0.06, 1, 9), 1e-3
 #: Fewer paths leave no pairs when one of them is left out for the standard error.
 FEWEST_PATHS = 3
-
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE, ORANGE, INK, QUIET, PALE = "#0072B2", "#D55E00", "#222222", "#767676", "#B9D6E8"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,13 +93,13 @@ class KSuggestion:
         near = self.score >= self.score[best] - self.errors[best]
         return np.asarray(self.ks[near])
 
-    def plot(self, ax: Any = None) -> tuple[Any, Any]:
-        """Draw the score, and below it the eigengaps; the best k is orange.
+    def plot(self, ax: Axes | None = None) -> tuple[Axes, Axes]:
+        """Plot the score, and below it the eigengaps; the best k is orange.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Whose place the two panels take; a new figure by default.
+            Replaced by the two panels; a new figure by default.
 
         Returns
         -------
@@ -129,22 +132,22 @@ class KSuggestion:
 
 
 def suggest_k(
-    S: Any,
-    k_range: Any = None,
+    S: Graph,
+    k_range: Iterable[int] | None = None,
     *,
-    affinity: Any = "precomputed",
+    affinity: str | KNNGraph | Callable[[Graph], Graph] = "precomputed",
     n_paths: int = 10,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> KSuggestion:
-    """Suggest how many clusters a graph has.
+    """Suggest the number of clusters of a graph.
 
-    Two measures of each k are added, both 0 where there is no structure and 1 where
-    it is perfect, so that no weight has to be chosen:
+    Two measures of each k are added, both 0 without structure and 1 for perfect
+    structure, so that no weight has to be chosen:
 
     - The eigengap, between the k-th and the (k+1)-th eigenvalue of the normalised
-      Laplacian [1]_. Small k-th eigenvalue: the graph falls into k parts. Large
-      (k+1)-th: none of them falls apart further.
+      Laplacian [1]_. A small k-th eigenvalue: the graph has k parts. A large
+      (k+1)-th: none of them splits further.
     - The stability of B-LoRD's partition. Every edge weight is multiplied by an
       independent draw from the exponential distribution of mean 1 (the Bayesian
       bootstrap [2]_), and a path in tau is followed on each of ``n_paths`` such
@@ -157,17 +160,17 @@ def suggest_k(
         Symmetric, nonnegative similarities; samples with another ``affinity``.
     k_range : iterable of int, optional
         Increasing numbers of clusters to compare, from 1 to n. By default 2 to 20,
-        or to n/2 if that is less: a cluster of one sample shows nothing.
+        or to n/2 if that is less: clusters of one sample are not informative.
     affinity : {"precomputed", "knn"}, KNNGraph or callable, default="precomputed"
-        How the first argument becomes S, as in :class:`lordclust.BLoRD`.
+        How S is computed from the first argument, as in :class:`lordclust.BLoRD`.
     n_paths : int, default=10
-        Reweighted graphs, at least 3. More give smaller standard errors, in
-        proportion of the time.
+        Number of reweighted graphs, at least 3. The time grows in proportion; standard
+        errors shrink.
     random_state : int, RandomState or None, default=None
         For the weights and starts; without it the result is the same every time.
     n_jobs : int, optional
-        Threads, one path each; all cores by default. The result does not depend on
-        it.
+        Number of threads, one path each; all cores by default. The result does not
+        depend on it.
 
     Returns
     -------
@@ -176,17 +179,16 @@ def suggest_k(
 
     Notes
     -----
-    The cost is ``n_paths`` coarse paths for each k: nothing is left out for large
-    graphs. For large n pass fewer ``n_paths`` or a shorter ``k_range``, or a graph of
-    some of the samples.
+    The cost is ``n_paths`` coarse paths for each k. For large n pass fewer ``n_paths``
+    or a shorter ``k_range``, or a graph of some of the samples.
 
-    The partitions have clusters of equal share. Where the true shares are far from
-    equal a large cluster is stably cut in several, and a larger k may score best. On
+    The partitions have clusters of equal share. If the true shares are far from equal,
+    a large cluster is cut in the same way each time, and a larger k may score best. On
     graphs of points in two or three dimensions, or of long, thin clusters, many k are
     almost equally good. Look at the plot and at ``plausible_ks``.
 
-    Two partitions into one cluster, or into single samples, agree of necessity; this
-    counts as chance, 0.
+    Two partitions into one cluster, or into single samples, always agree; this counts
+    as 0.
 
     References
     ----------
@@ -212,12 +214,12 @@ def suggest_k(
     return KSuggestion(ks, eigenvalues, gaps[ks - 1], stability, errors)
 
 
-def _seeds(n_paths: int, random_state: Any) -> IntArray:
+def _seeds(n_paths: int, random_state: Seed) -> IntArray:
     """Return a seed for each reweighted graph."""
     if check_count(n_paths, "n_paths") < FEWEST_PATHS:
         raise ValueError(
-            f"n_paths must be at least {FEWEST_PATHS}, got {n_paths}. Fewer paths say "
-            "nothing of their error."
+            f"n_paths must be at least {FEWEST_PATHS}, got {n_paths}. With fewer paths "
+            "the standard error cannot be computed."
         )
     rng = check_random_state(0 if random_state is None else random_state)
     return np.asarray(rng.randint(np.iinfo(np.int32).max, size=n_paths))
@@ -254,9 +256,11 @@ def _reweighted(S: Graph, rng: np.random.Generator) -> Graph:
 
 def _partitions(S: Graph, ks: IntArray, seed: int) -> list[IntArray]:
     """Return the labels at the end of a path for each k."""
-    settings: dict[str, Any] = {"taus": TAUS, "tol": TOL, "n_jobs": 1}
-    paths = (tau_path(S, k, random_state=seed, **settings) for k in ks.tolist())
-    return [path.labels[-1].astype(np.int32) for path in paths]
+    labels = []
+    for k in ks.tolist():
+        path = tau_path(S, k, taus=TAUS, tol=TOL, random_state=seed, n_jobs=1)
+        labels.append(path.labels[-1].astype(np.int32))
+    return labels
 
 
 def _stability(partitions: list[IntArray]) -> tuple[float, float]:
@@ -271,7 +275,7 @@ def _stability(partitions: list[IntArray]) -> tuple[float, float]:
 
 
 def _agreement(a: IntArray, b: IntArray) -> float:
-    """Return the adjusted Rand index, and 0 for partitions that cannot but agree."""
+    """Return the adjusted Rand index, and 0 for partitions that always agree."""
     apart, only_b, only_a, both = (int(c) for c in pair_confusion_matrix(a, b).ravel())
     most = (both + only_a) * (only_a + apart) + (both + only_b) * (only_b + apart)
     # One cluster, or one for each sample: the index would be 0 / 0.
@@ -282,7 +286,7 @@ def _agreement(a: IntArray, b: IntArray) -> float:
 
 
 def _lines(found: KSuggestion) -> Iterator[str]:
-    """Yield a line for each k, under one that says which is best."""
+    """Yield a headline, and a line for each k."""
     yield f"{_headline(found)}."
     near = ", ".join(str(k) for k in found.plausible_ks)
     yield f"Within one standard error of the best: {near}."
@@ -299,17 +303,17 @@ def _columns(found: KSuggestion) -> Iterator[tuple[Any, ...]]:
 
 
 def _headline(found: KSuggestion) -> str:
-    """Say which k is best, and which comes next."""
+    """Return which k is best, and which is second."""
     then = "" if found.runner_up is None else f", then {found.runner_up}"
     return f"Best: {found.best_k} clusters{then}"
 
 
-def _panels(ax: Any) -> tuple[Any, Any]:
+def _panels(ax: Axes | None) -> tuple[Axes, Axes]:
     """Return two axes, one above the other, in a new figure or in place of ax."""
     if ax is not None:
         ax.axis("off")
-        top = ax.inset_axes([0, 0.4, 1, 0.6])
-        return top, ax.inset_axes([0, 0, 1, 0.32], sharex=top)
+        top = ax.inset_axes((0, 0.4, 1, 0.6))
+        return top, ax.inset_axes((0, 0, 1, 0.32), sharex=top)
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
@@ -321,7 +325,7 @@ def _panels(ax: Any) -> tuple[Any, Any]:
     return top, bottom
 
 
-def _draw_score(axes: Any, found: KSuggestion) -> None:
+def _draw_score(axes: Axes, found: KSuggestion) -> None:
     """Draw score and stability, and name the best k and the runner-up."""
     ks, best = found.ks, int(np.argmax(found.score))
     low, high = found.stability - found.errors, found.stability + found.errors
@@ -344,7 +348,7 @@ def _draw_score(axes: Any, found: KSuggestion) -> None:
     _style(axes, found, _headline(found))
 
 
-def _draw_gaps(axes: Any, found: KSuggestion) -> None:
+def _draw_gaps(axes: Axes, found: KSuggestion) -> None:
     """Draw the eigengaps as bars."""
     colours = [ORANGE if k == found.best_k else PALE for k in found.ks]
     axes.bar(found.ks, found.eigengaps, width=0.6, color=colours)
@@ -352,7 +356,7 @@ def _draw_gaps(axes: Any, found: KSuggestion) -> None:
     _style(axes, found, "Eigengap")
 
 
-def _style(axes: Any, found: KSuggestion, title: str) -> None:
+def _style(axes: Axes, found: KSuggestion, title: str) -> None:
     """Give a panel its title, quiet spines, and whole numbers below."""
     axes.set_title(title, loc="left", size=11, color=INK, weight="bold")
     every = -(-len(found.ks) // 20)  # no more ticks than can be read

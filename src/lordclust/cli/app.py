@@ -3,6 +3,7 @@
 Nothing heavy is imported here, so ``--help`` and ``--version`` answer at once.
 """
 
+import warnings
 from importlib import import_module
 
 import click
@@ -17,7 +18,6 @@ COMMANDS = {
     "path": "Follow B-LoRD from soft (tau = 0) to hard (tau = 1).",
     "compare": "Run several methods on one file and compare them.",
     "report": "Show a saved model as an interactive HTML page.",
-    "reproduce": "Reproduce the paper's tables and figures.",
     "list": "List the methods or the data sets.",
     "demo": "Cluster the 1797 digits shipped with scikit-learn.",
 }
@@ -28,7 +28,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
-        with plain_errors():
+        with plain_errors(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,6 +45,11 @@ class Commands(click.Group):
             module = import_module(f"lordclust.cli.{name}")
             command = getattr(module, "list_" if name == "list" else name)
         return name, command, rest
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    """Print a warning as one sentence."""
+    click.echo(f"Warning: {message}", err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -164,7 +164,7 @@ class Comparison:
         sizes = np.sort(np.bincount(labels, minlength=self.request.n_clusters))[::-1]
         return row | {
             "seconds": round(fitted.seconds, 4),
-            "objective": float(fitted.model.objective_),
+            "objective": float(getattr(fitted.model, "objective_", np.nan)),
             "sizes": " ".join(map(str, sizes)),
             "silhouette": summary.silhouette(self.samples, labels),
             "modularity": summary.modularity(S, labels),

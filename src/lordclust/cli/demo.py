@@ -153,7 +153,7 @@ def warm_up(data: Digits) -> None:
 
 def run_demo(data: Digits) -> Demo:
     """Run all methods, then B-LoRD from soft to hard."""
-    from lordclust.solver.path import tau_path
+    from lordclust.solver.tau_path import tau_path
 
     methods, scores = _methods(), []
     for name, (model, needs) in methods.items():

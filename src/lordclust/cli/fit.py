@@ -119,7 +119,9 @@ def fit(
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, scaling = read_input(input_, request, reading, scale, display)
         text = f"Fitting {type(estimator).__name__} to {samples.count}"
-        builds_graph = estimator.takes_graph and not samples.precomputed
+        builds_graph = (
+            getattr(estimator, "takes_graph", False) and not samples.precomputed
+        )
         graph = f"Finding the neighbours of {samples.count}"
         display.stage(graph if builds_graph else text, 1.0)
         progress = FitProgress(text, display, interrupts)
@@ -191,7 +193,7 @@ def _check_path(method: str, estimator: Any) -> None:
 def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
     """Fail if --strict is not met, or if --proba is impossible."""
     fitted = run.fitted
-    if strict and not fitted.model.converged_:
+    if strict and not getattr(fitted.model, "converged_", True):
         why = fitted.warnings[0] if fitted.warnings else "The solver did not converge."
         raise Failure(f"{why} Nothing was written because of --strict.", NOT_CONVERGED)
     if "--proba" in outputs and not hasattr(fitted.model, "membership_"):

@@ -10,7 +10,7 @@ from lordclust.cli.samples import Samples
 from lordclust.cli.tables import Row
 from lordclust.report import write_report
 from lordclust.result import TauPath
-from lordclust.solver.path import tau_path
+from lordclust.solver.tau_path import tau_path
 
 #: Taus of the slider; there is none above this many probabilities (n times k), because
 #: every tau keeps all of them.

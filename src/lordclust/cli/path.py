@@ -111,7 +111,7 @@ def _follow(
     """Follow the path until its end, or until Ctrl-C."""
     from lordclust.cli.fitting import affinity, shares
     from lordclust.graph import make_affinity
-    from lordclust.solver.path import tau_path
+    from lordclust.solver.tau_path import tau_path
 
     display.stage(f"Finding the neighbours of {samples.count}", total=1.0)
     kind = affinity(request, samples.precomputed) or "knn"

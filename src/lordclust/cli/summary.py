@@ -80,11 +80,11 @@ def facts(run: Run) -> dict[str, Any]:
     model, (n, d) = fitted.model, samples.X.shape
     document = {
         "method": run.method,
-        "objective": model.objective_,
+        "objective": getattr(model, "objective_", None),
         "residual": getattr(model, "residual_", None),
-        "converged": model.converged_,
+        "converged": getattr(model, "converged_", None),
         "interrupted": run.interrupted,
-        "n_iter": model.n_iter_,
+        "n_iter": getattr(model, "n_iter_", None),
         "sizes": np.bincount(model.labels_, minlength=model.n_clusters),
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),

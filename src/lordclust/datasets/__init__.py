@@ -1,4 +1,4 @@
-"""Data sets by name: name -> X, y."""
+"""Data sets by name, and samples and graphs drawn at random."""
 
 from lordclust.datasets.catalog import CATALOG, Entry
 from lordclust.datasets.load import Dataset, list_datasets, load

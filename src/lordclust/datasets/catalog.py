@@ -1,4 +1,4 @@
-"""What there is: one line a data set."""
+"""The data sets that can be loaded, one line each."""
 
 from dataclasses import dataclass
 
@@ -7,24 +7,24 @@ from lordclust.datasets.synthetic import MIXTURES
 
 @dataclass(frozen=True)
 class Entry:
-    """One data set of the catalog.
+    """A data set of the catalog.
 
     Parameters
     ----------
     name : str
-        What to pass to ``load``.
+        The name to pass to ``load``.
     code : str
         D1 to D12 in the paper's tables, empty for others.
     title : str
     sources : tuple of str
-        Where to look, in order: ``"folder"``, ``"sklearn"``, ``"openml:ID"``,
+        Where to look for it, in this order: ``"folder"``, ``"sklearn"``, ``"openml:ID"``,
         ``"part-of:NAME"`` or ``"synthetic"``.
     n, d, k : int
-        Samples, features, classes.
+        Number of samples, features and classes.
     preparation : {"raw", "minmax", "zscore"}
-        How the paper scaled the features.
+        How the paper scales the features.
     note : str
-        Collection and terms.
+        Its collection and terms of use.
 
     Examples
     --------
@@ -43,16 +43,16 @@ class Entry:
     note: str
 
 
-# scikit-learn's Olivetti faces are 64 x 64, not the 32 x 32 crops of D2: no substitute.
-# scikit-learn's wine equals D10 in every row, label and rounded (float32) number.
-# One line a data set, read as a table, hence the width.
+# scikit-learn's Olivetti faces are 64 x 64, not the 32 x 32 crops of D2, and cannot
+# replace them. Its wine equals D10 in every row, label and (float32) number.
+# One line per data set, to be read as a table, hence the width.
 # fmt: off
 # ruff: noqa: E501
 _ENTRIES = (
     Entry("yale", "D1", "Yale faces, 32 x 32", ("folder",), 165, 1024, 15, "raw", "D. Cai's crops; research use"),
     Entry("orl", "D2", "ORL (AT&T) faces, 32 x 32", ("folder",), 400, 1024, 40, "raw", "D. Cai's crops; research use, credit AT&T Cambridge"),
     Entry("chart", "D3", "Synthetic control charts", ("folder",), 600, 60, 6, "minmax", "UCI 139, CC BY 4.0"),
-    Entry("usps1000", "D4", "USPS digits, first 100 of each", ("folder", "part-of:usps"), 1000, 256, 10, "raw", "the paper does not say which 1000"),
+    Entry("usps1000", "D4", "USPS digits, first 100 of each", ("folder", "part-of:usps"), 1000, 256, 10, "raw", "the paper does not state which 1000"),
     Entry("isolet", "D5", "Isolet spoken letters", ("folder", "openml:300"), 7797, 617, 26, "raw", "UCI 54, CC BY 4.0"),
     Entry("coil100", "D6", "COIL-100 objects, grey 32 x 32", ("folder",), 7200, 1024, 100, "raw", "Columbia University; research use"),
     Entry("semeion", "D7", "Semeion handwritten digits", ("folder", "openml:1501"), 1593, 256, 10, "raw", "UCI 178, CC BY 4.0"),

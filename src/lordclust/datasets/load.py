@@ -1,4 +1,4 @@
-"""Load a data set by name, from a folder, scikit-learn, or OpenML."""
+"""Load a data set by name from a folder, scikit-learn or OpenML."""
 
 import os
 import socket
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import unknown_name
@@ -21,7 +22,7 @@ from lordclust.files.error import InputError
 
 #: Environment variable that names the folder of NAME.npz files.
 FOLDER_VARIABLE = "LORDCLUST_DATA"
-#: Seconds without an answer after which a download is given up.
+#: Seconds without a response after which a download is given up.
 TIMEOUT = 20.0
 
 Arrays = tuple[FloatArray, IntArray]
@@ -29,7 +30,7 @@ Arrays = tuple[FloatArray, IntArray]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Samples, their classes, and how the paper prepared them.
+    """Samples, their classes, and how the paper prepares them.
 
     It unpacks as ``X, y = load("digits")``.
 
@@ -38,11 +39,12 @@ class Dataset:
     X : ndarray, shape (n, d)
         As published, not scaled.
     y : ndarray of int, shape (n,)
-        Classes from 0.
+        Classes, numbered from 0.
     name, title : str
     n_clusters : int
         Number of classes.
     preparation : {"raw", "minmax", "zscore"}
+        How the paper scales the features.
 
     Examples
     --------
@@ -67,23 +69,30 @@ class Dataset:
         Returns
         -------
         X : ndarray, shape (n, d)
-            X itself if the paper used it raw.
+            X itself if the paper does not scale it.
 
         Examples
         --------
         >>> load("wine").prepared().std(axis=0).round(6).tolist()[:2]
         [1.0, 1.0]
         """
-        return PREPARATIONS[self.preparation](self.X)
+        if self.preparation == "raw":
+            return self.X
+        X = self.X.astype(np.float64)
+        if self.preparation == "minmax":
+            shift, width = X.min(axis=0), np.ptp(X, axis=0)
+        else:
+            shift, width = X.mean(axis=0), X.std(axis=0)
+        return np.asarray((X - shift) / np.where(width > 0, width, 1.0))
 
 
 def load(name: str) -> Dataset:
-    """Return the data set of that name.
+    """Return the data set with this name.
 
     The paper's data sets are read from ``NAME.npz`` (arrays X and y) in the folder
-    that the environment variable ``LORDCLUST_DATA`` names. Without it they come from
-    scikit-learn or, over the network, from OpenML, where these hold the same data;
-    classes may then be numbered in another order.
+    that the environment variable ``LORDCLUST_DATA`` names. Without it they are taken
+    from scikit-learn or downloaded from OpenML where these have the same data; classes
+    may then be numbered in another order.
 
     Parameters
     ----------
@@ -109,7 +118,7 @@ def load(name: str) -> Dataset:
 
 
 def list_datasets() -> list[str]:
-    """Return the names that ``load`` knows.
+    """Return the names of all data sets that ``load`` accepts.
 
     Examples
     --------
@@ -130,7 +139,7 @@ def _arrays(entry: Entry) -> Arrays:
 
 
 def _missing(name: str, reason: str = "") -> FileNotFoundError:
-    """Return the error that says how to get at a data set."""
+    """Return the error that states how to get a data set."""
     folder = os.environ.get(FOLDER_VARIABLE)
     state = f"{folder} does not hold it" if folder else "it is not set"
     connect = f", or connect to the network ({reason})" if reason else ""
@@ -141,7 +150,7 @@ def _missing(name: str, reason: str = "") -> FileNotFoundError:
 
 
 def _from_folder(entry: Entry, _: str) -> Arrays | None:
-    """Read NAME.npz, if there is one."""
+    """Read NAME.npz from the folder, if there is one."""
     folder = os.environ.get(FOLDER_VARIABLE)
     path = Path(folder).expanduser() / f"{entry.name}.npz" if folder else None
     if path is None or not path.is_file():
@@ -157,19 +166,19 @@ def _from_folder(entry: Entry, _: str) -> Arrays | None:
     return _checked(X, y, str(path))
 
 
-def _checked(X: Any, y: Any, where: str) -> Arrays:
-    """Return X as (n, d) and y as classes from 0."""
+def _checked(X: FloatArray, y: NDArray[np.generic], where: str) -> Arrays:
+    """Return X of shape (n, d) and y as classes from 0."""
     if X.ndim < 2 or y.shape != X.shape[:1] or len(y) == 0:
         raise ValueError(
             f"{where} must hold n samples X and n labels y, got shapes {X.shape} and "
-            f"{y.shape}. Store one sample a row and one label for each."
+            f"{y.shape}. Store one row and one label per sample."
         )
     classes = np.unique(y, return_inverse=True)[1].ravel()
     return X.reshape(len(X), -1), classes
 
 
 def _from_sklearn(entry: Entry, _: str) -> Arrays:
-    """Take a data set that scikit-learn brings along."""
+    """Return a data set that is part of scikit-learn."""
     from sklearn import datasets
 
     X, y = getattr(datasets, f"load_{entry.name}")(return_X_y=True)
@@ -182,17 +191,21 @@ def _from_synthetic(entry: Entry, _: str) -> Arrays:
 
 
 def _from_part(entry: Entry, whole: str) -> Arrays:
-    """Take a part of another data set."""
+    """Return a part of another data set."""
     try:
         X, y = _arrays(CATALOG[whole])
     except FileNotFoundError as error:
         raise _missing(entry.name, f"it is a part of {whole}") from error
-    rows = PARTS[entry.name](y)
+    if entry.name == "usps1000":  # the first 100 of each class, in the order of y
+        firsts = [np.flatnonzero(y == label)[:100] for label in np.unique(y)]
+        rows = np.sort(np.concatenate(firsts))
+    else:
+        rows = np.arange(entry.n)
     return X[rows], y[rows]
 
 
 def _from_openml(entry: Entry, data_id: str) -> Arrays:
-    """Fetch from OpenML; scikit-learn keeps a copy for the next time."""
+    """Download from OpenML; scikit-learn keeps a copy for the next time."""
     from sklearn.datasets import fetch_openml
 
     parser = "pandas" if find_spec("pandas") else "liac-arff"
@@ -208,24 +221,21 @@ def _from_openml(entry: Entry, data_id: str) -> Arrays:
     except (OSError, HTTPException, ValueError) as error:
         raise _missing(entry.name, f"OpenML: {error}") from error
     X, y = _checked(np.asarray(X), np.asarray(y), f"OpenML data set {data_id}")
-    _check_same(entry, X, y, data_id)
-    return CORRECTIONS.get(entry.name, _as_is)(X), y
-
-
-def _check_same(entry: Entry, X: FloatArray, y: IntArray, data_id: str) -> None:
-    """Refuse a download that is not the data set of the catalog."""
-    came, expected = (*X.shape, int(y.max()) + 1), (entry.n, entry.d, entry.k)
-    if came != expected:
+    found, expected = (*X.shape, int(y.max()) + 1), (entry.n, entry.d, entry.k)
+    if found != expected:
         raise ValueError(
             f"OpenML data set {data_id} must have {expected} samples, features and "
-            f"classes to be {entry.name!r}, got {came}. Set {FOLDER_VARIABLE} to a "
+            f"classes to be {entry.name!r}, got {found}. Set {FOLDER_VARIABLE} to a "
             f"folder that holds {entry.name}.npz."
         )
+    if entry.name == "usps" and X.min() < 0:
+        X = (X + 1.0) / 2.0  # grey levels from [-1, 1] to [0, 1]
+    return X, y
 
 
 @contextmanager
 def _timeout(seconds: float) -> Iterator[None]:
-    """Give up on silent connections; scikit-learn's fetchers have no such option."""
+    """Limit the wait for a response; scikit-learn's fetchers have no such option."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:
@@ -234,62 +244,11 @@ def _timeout(seconds: float) -> Iterator[None]:
         socket.setdefaulttimeout(before)
 
 
-def _first_2000(y: IntArray) -> IntArray:
-    """Return the first 2000 rows."""
-    return np.arange(2000)
-
-
-def _first_100_of_each(y: IntArray) -> IntArray:
-    """Return the first 100 rows of each class, in the order of y."""
-    return np.sort(np.concatenate([np.flatnonzero(y == c)[:100] for c in np.unique(y)]))
-
-
-def _unit_grey(X: FloatArray) -> FloatArray:
-    """Map grey levels from [-1, 1] to [0, 1]; distances are halved."""
-    return (X + 1.0) / 2.0 if X.min() < 0 else X
-
-
-def _as_is(X: FloatArray) -> FloatArray:
-    """Return X."""
-    return X
-
-
-def _minmax(X: FloatArray) -> FloatArray:
-    """Map each feature to [0, 1]; a constant one to 0."""
-    X = X.astype(np.float64)
-    low, span = X.min(axis=0), np.ptp(X, axis=0)
-    return np.asarray((X - low) / np.where(span > 0, span, 1.0))
-
-
-def _zscore(X: FloatArray) -> FloatArray:
-    """Give each feature mean 0 and variance 1; a constant one becomes 0."""
-    X = X.astype(np.float64)
-    deviation = X.std(axis=0)
-    scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    return np.asarray(scaled)
-
-
-#: How to get the arrays of a catalog entry, by the kind of its source.
+#: How to get the arrays of a catalog entry, by kind of source.
 SOURCES: dict[str, Callable[[Entry, str], Arrays | None]] = {
     "folder": _from_folder,
     "sklearn": _from_sklearn,
     "openml": _from_openml,
     "part-of": _from_part,
     "synthetic": _from_synthetic,
-}
-
-#: The rows that make a part of another data set.
-PARTS: dict[str, Callable[[IntArray], IntArray]] = {
-    "mnist2000": _first_2000,
-    "usps1000": _first_100_of_each,
-}
-
-#: What brings OpenML's numbers to ours.
-CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {"usps": _unit_grey}
-
-#: The paper's ways to scale features.
-PREPARATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "raw": _as_is,
-    "minmax": _minmax,
-    "zscore": _zscore,
 }

@@ -1,14 +1,13 @@
-"""Samples and graphs with known truth."""
+"""Random samples and graphs with known classes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
 
-#: The paper's four Gaussians: means, and standard deviations in both directions.
+#: The paper's four Gaussians: means, and the standard deviation of each coordinate.
 MEANS = np.array([[-2.0, 2.0], [2.0, 2.0], [-2.0, -2.0], [2.0, -2.0]])
 DEVIATIONS = np.array([0.5, 1.0, 1.0, 1.5])
 
@@ -26,16 +25,16 @@ MIXTURES: dict[str, tuple[int, ...]] = {
 
 
 def four_gaussians(
-    counts: Sequence[int] = (50, 50, 50, 50), *, random_state: Any = 0
+    counts: Sequence[int] = (50, 50, 50, 50), *, random_state: Seed = 0
 ) -> tuple[FloatArray, IntArray]:
-    """Draw the paper's synthetic samples from four round Gaussians in the plane.
+    """Draw the paper's synthetic samples from four isotropic Gaussians in the plane.
 
     The means are (-2, 2), (2, 2), (-2, -2), (2, -2), the variances 0.25, 1, 1, 2.25.
 
     Parameters
     ----------
     counts : sequence of 4 int, default=(50, 50, 50, 50)
-        Samples of each Gaussian.
+        Number of samples of each Gaussian.
     random_state : int, RandomState or None, default=0
         Seed or generator of the draw.
 
@@ -62,14 +61,14 @@ def four_gaussians(
 
 
 def block_graph(
-    sizes: Sequence[int], p_in: float, p_out: float, *, random_state: Any = 0
+    sizes: Sequence[int], p_in: float, p_out: float, *, random_state: Seed = 0
 ) -> tuple[Graph, IntArray]:
-    """Draw a graph whose edges are likelier within blocks than between them.
+    """Draw a stochastic block model: a graph with two probabilities of edges.
 
     Parameters
     ----------
     sizes : sequence of int
-        Vertices of each block.
+        Number of vertices of each block.
     p_in, p_out : float
         Probability of an edge within a block and between two blocks.
     random_state : int, RandomState or None, default=0
@@ -94,41 +93,38 @@ def block_graph(
     for name, p in (("p_in", p_in), ("p_out", p_out)):
         if not 0.0 <= p <= 1.0:
             raise ValueError(
-                f"{name} must be a probability in [0, 1], got {p}. Pass 0.1, say."
+                f"{name} must be a probability in [0, 1], got {p}. Use 0.1 for example."
             )
     blocks = _check_sizes(sizes, "sizes")
     y = np.repeat(np.arange(len(blocks)), blocks)
     rng = _generator(random_state)
-    # Row by row: an n x n table of probabilities is not needed.
-    ends = [
-        i + 1 + _hits(rng, np.where(y[i + 1 :] == y[i], p_in, p_out))
-        for i in range(len(y))
-    ]
-    row = np.repeat(np.arange(len(y)), [len(e) for e in ends])
-    col = np.concatenate(ends)
+    # Row by row, so that no n x n matrix of probabilities is needed.
+    neighbours = []
+    for i in range(len(y)):
+        chance = np.where(y[i + 1 :] == y[i], p_in, p_out)
+        drawn = rng.random_sample(len(chance)) < chance
+        neighbours.append(i + 1 + np.flatnonzero(drawn))
+    row = np.repeat(np.arange(len(y)), [len(found) for found in neighbours])
+    col = np.concatenate(neighbours)
     upper = sparse.coo_array((np.ones(len(row)), (row, col)), shape=(len(y), len(y)))
     return sparse.csr_array(upper + upper.T), y
 
 
-def _generator(random_state: Any) -> Any:
-    """Return numpy's generator for a seed, as scikit-learn does."""
+def _generator(random_state: Seed) -> np.random.RandomState:
+    """Return the generator for a seed, as scikit-learn does."""
     from sklearn.utils import check_random_state
 
-    return check_random_state(random_state)
+    rng: np.random.RandomState = check_random_state(random_state)
+    return rng
 
 
-def _hits(rng: Any, p: FloatArray) -> IntArray:
-    """Return where a draw with probabilities p succeeds."""
-    return np.flatnonzero(rng.random_sample(len(p)) < p)
-
-
-def _check_sizes(sizes: Any, name: str) -> IntArray:
-    """Return whole nonnegative sizes, not all zero."""
-    found = np.asarray(sizes)
-    whole = found.ndim == 1 and found.size and found.dtype.kind in "iu"
-    if not whole or found.min() < 0 or found.sum() == 0:
+def _check_sizes(sizes: Sequence[int], name: str) -> IntArray:
+    """Return nonnegative integer sizes, not all zero."""
+    found: IntArray = np.asarray(sizes)
+    integers = found.ndim == 1 and found.size and found.dtype.kind in "iu"
+    if not integers or found.min() < 0 or found.sum() == 0:
         raise ValueError(
-            f"{name} must be a list of whole numbers from 0, not all 0, got {sizes!r}. "
-            "Pass one number for each group."
+            f"{name} must be a list of nonnegative integers, not all 0, got {sizes!r}. "
+            "Pass one number per group."
         )
     return found

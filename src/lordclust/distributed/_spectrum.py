@@ -6,7 +6,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 
 from lordclust._core.typing import FloatArray
 from lordclust.distributed._crew import Crew
-from lordclust.solver.problem import DENSE_EIGEN, Spectrum, steady
+from lordclust.solver.spectrum import DENSE_EIGEN, Spectrum, round_to_30_bits
 
 #: Up to this many samples the driver holds vectors, and finds the numbers that one
 #: machine finds; beyond, vectors stay on the workers.
@@ -55,7 +55,8 @@ def spectrum(crew: Crew) -> Spectrum:
         )
     except (ArpackError, ArpackNoConvergence):
         return lanczos(crew)
-    return Spectrum(steady(min(low, high)), steady(max(low, high)))
+    low, high = round_to_30_bits(min(low, high)), round_to_30_bits(max(low, high))
+    return Spectrum(low, high)
 
 
 def lanczos(crew: Crew, tol: float = TOL, most: int = MOST_STEPS) -> Spectrum:

@@ -1,13 +1,11 @@
 """B-LoRD for samples, or similarities, in blocks of rows on many machines."""
 
 import os
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.typing import FloatArray
@@ -20,6 +18,7 @@ from lordclust._core.validation import (
     split_proportions,
     unknown_name,
 )
+from lordclust._core.warn import warn_user
 from lordclust.distributed._crew import (
     POLL,
     Computed,
@@ -37,7 +36,10 @@ from lordclust.graph import KNNGraph
 from lordclust.rounding.labels import order_by_size
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk
-from lordclust.solver.problem import Spectrum, tau_for_samples
+from lordclust.solver.problem import BLoRDProblem
+from lordclust.solver.solve import Limits
+from lordclust.solver.start import count_starts, start_seeds
+from lordclust.solver.tau_rules import tau_for_samples
 
 #: How often a fit begins anew when losses left nothing to go on from.
 TRIES = 3
@@ -194,45 +196,39 @@ class BLoRD(BaseEstimator):
             crew.number(np.sqrt(shares))
             if graph:
                 check_symmetric(crew)
-            ends = spectrum(crew)
-            omega = _set_of(np.sqrt(shares), crew.n, strength).beside(ends.width)
-            engine = WorkerAscent(WorkerRows(crew, omega.mu), omega)
+            # Without arrays of n numbers.
+            mass, ones = (np.broadcast_to(x, crew.n) for x in (1 / crew.n, 1.0))
+            omega = Omega(np.sqrt(shares), mass, ones, strength=strength)
+            problem = BLoRDProblem.posed(None, omega, spectrum(crew))
+            solver = WorkerAscent(WorkerRows(crew, omega.mu), problem.omega)
             crew.ask("spent")  # by the graph and the spectrum: not counted
-            self._solve(engine, ends)
-            self._keep_answers(engine, shares)
+            self._solve(solver, problem)
+            self._keep_answers(solver, shares)
             return self
         finally:
             crew.close()
 
-    def _solve(self, engine: WorkerAscent, ends: Spectrum) -> None:
-        """Follow the paths, and end where the best of them ended."""
-        n = engine.n
-        self.tau_ = tau_for_samples(n) if self.tau == "n" else float(self.tau)
-        self.gamma_, self.eigenvalues_ = ends.gamma(self.tau_), tuple(ends)
-        best = -np.inf
-        for seed in self._seeds(engine.omega):
-            engine.put_random(int(seed))
-            limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-            for _ in walk(engine, ends, self.tau_, **limits):
+    def _solve(self, solver: WorkerAscent, problem: BLoRDProblem) -> None:
+        """Follow the paths of the local solver, and keep the best of their ends."""
+        tau = tau_for_samples(solver.n) if self.tau == "n" else float(self.tau)
+        self.tau_, self.gamma_ = tau, problem.tilt(tau)
+        self.eigenvalues_ = tuple(problem.spectrum)
+        count, best = count_starts(self.n_init, problem.omega), -np.inf
+        seed_of_all = 0 if self.random_state is None else self.random_state
+        for seed in start_seeds(count, seed_of_all):
+            solver.put_random(seed)
+            for _ in walk(solver, problem, tau, Limits(self.tol, self.max_iter)):
                 pass
-            objective = engine.finish()
+            objective = solver.finish()
             if objective <= best:
                 continue
-            best, engine.rows.best = objective, engine.rows.stamp
-            progress = engine.progress()
+            best, solver.rows.best = objective, solver.rows.stamp
+            progress = solver.progress()
             self.objective_, self.residual_ = objective, progress.residual
             self.n_iter_ = max(1, progress.n_iter)
-            self.converged_, self.history_ = engine.converged, engine.history()
-        if engine.rows.best != engine.rows.stamp:
-            engine.rows.go_to_best()
-
-    def _seeds(self, omega: Omega) -> Any:
-        """Return the seeds of the local solver's paths."""
-        count = self.n_init
-        if isinstance(count, str):
-            count = 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        return rng.randint(np.iinfo(np.int32).max, size=count)
+            self.converged_, self.history_ = solver.converged, solver.history()
+        if solver.rows.best != solver.rows.stamp:
+            solver.rows.go_to_best()
 
     def _keep_answers(self, engine: WorkerAscent, shares: FloatArray) -> None:
         """Set the fitted attributes, clusters in canonical order."""
@@ -250,12 +246,11 @@ class BLoRD(BaseEstimator):
         self.blocks_ = np.array([counts[b] for b in range(len(counts))])
         self.losses_, self.traffic_ = crew.losses, rows.traffic()
         if not self.converged_:
-            warnings.warn(
+            warn_user(
                 f"BLoRD stopped at max_iter={self.max_iter}, residual "
                 f"{self.residual_:.1e} > tol={self.tol:.1e}. Raise max_iter or loosen "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def gather(self) -> Self:
@@ -282,12 +277,6 @@ class BLoRD(BaseEstimator):
                 parts = [part for kind in self._kept for part in kind]
                 if any(part.status != "finished" for part in parts):
                     raise RuntimeError(LOST) from None
-
-
-def _set_of(mu: FloatArray, n: int, strength: float) -> Omega:
-    """Return the set for n samples, without arrays of n numbers."""
-    mass, weight = np.broadcast_to(1 / n, n), np.broadcast_to(1.0, n)
-    return Omega(mu, mass, weight, strength=strength)
 
 
 def _joined(parts: list[Any], shapes: list[tuple[int, ...]], dtype: Any) -> Any:

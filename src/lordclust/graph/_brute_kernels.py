@@ -1,16 +1,15 @@
 """Compiled parts of the search over all pairs; they call each other, so one file."""
 
-from typing import Any
-
 import numpy as np
 
 from lordclust._core.jit import njit
+from lordclust._core.typing import FloatArray, IntArray
 
 STRIP = 64
 
 
 @njit
-def insert(best: Any, who: Any, value: float, index: int) -> None:
+def insert(best: FloatArray, who: IntArray, value: float, index: int) -> None:
     """Put a candidate into an ascending list; the last one falls out."""
     at = best.shape[0] - 1
     while at > 0 and best[at - 1] > value:
@@ -23,8 +22,9 @@ def insert(best: Any, who: Any, value: float, index: int) -> None:
 
 @njit
 def scan_rows(
-    tile: Any, row_norms: Any, col_norms: Any, own: Any, col0: int, best: Any, who: Any
-) -> None:
+    tile: FloatArray, row_norms: FloatArray, col_norms: FloatArray, own: IntArray,
+    col0: int, best: FloatArray, who: IntArray,
+) -> None:  # fmt: skip
     """Offer every column of a tile of inner products to the lists of its rows."""
     rows, cols = tile.shape
     for i in range(rows):
@@ -44,14 +44,9 @@ def scan_rows(
 
 @njit
 def scan_cols(
-    tile: Any,
-    row_norms: Any,
-    col_norms: Any,
-    own: Any,
-    limits: Any,
-    best: Any,
-    who: Any,
-) -> None:
+    tile: FloatArray, row_norms: FloatArray, col_norms: FloatArray, own: IntArray,
+    limits: FloatArray, best: FloatArray, who: IntArray,
+) -> None:  # fmt: skip
     """Offer every row of a tile to the lists of its columns."""
     rows, cols = tile.shape
     for start in range(0, cols, STRIP):
@@ -72,7 +67,9 @@ def scan_cols(
 
 
 @njit
-def measure(X: Any, unit: float, own: Any, who: Any, out: Any) -> None:
+def measure(
+    X: FloatArray, unit: float, own: IntArray, who: IntArray, out: FloatArray
+) -> None:
     """Fill out with ||x_i - x_j|| * unit by differences, in float64."""
     for i in range(who.shape[0]):
         for c in range(who.shape[1]):

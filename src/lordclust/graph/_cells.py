@@ -1,12 +1,12 @@
-"""Approximate nearest neighbours: cells of near points, then friends of friends.
+"""Approximate nearest neighbours: nearby cells, then neighbours of neighbours.
 
-Points are cut into cells, and each is compared with those of its own cell and of the
-next ones, by inner products of blocks. What that misses, the points tell each other:
-friends of a friend are likely to be near [1]_, and a few rounds find most of them.
-After each the part found is estimated on a sample whose true neighbours are known.
+Points are divided into cells, and each is compared with those of its own cell and of
+the nearest ones, by inner products of blocks. Most neighbours that this misses are
+neighbours of a neighbour [1]_, and a few rounds find them. After each round the recall
+is estimated on a sample whose true neighbours are known.
 
-No index is built: all cores work from beginning to end, each point is the business of
-one task, and the result is the same every time and for any number of threads.
+No index is built: all cores work from beginning to end, each point belongs to one
+task, and the result is the same every time and for any number of threads.
 
 References
 ----------
@@ -15,9 +15,9 @@ References
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -26,78 +26,66 @@ from lordclust._core.memory import check_memory
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph import _cells_kernels as kernels
 from lordclust.graph._brute_kernels import scan_rows
-from lordclust.graph._truth import Truth, blocks, complete, measured, squares
-from lordclust.graph.euclidean import Frame
+from lordclust.graph.euclidean import SearchSpace
+from lordclust.graph.knn import Progress, nearest_of
+from lordclust.graph.row_blocks import slices, squared_norms
 
-#: Cells that a point is compared with: at first, and how they grow when that and the
-#: rounds do not find enough.
+#: Cells that a point is compared with at first, and the factor by which they grow
+#: when that and the rounds do not find enough.
 FIRST_CELLS, MORE_CELLS = 32, 4
-#: Rounds of friends at most, and what a round must find for another one.
+#: Most rounds over neighbours of neighbours, and the recall that a round must gain for
+#: another one.
 ROUNDS, WORTHWHILE = 5, 0.01
-#: Friends of a point that found it, beside those that it found.
-FANS = 20
-#: Points of each cell that its centre is the mean of, and how often centres move.
+#: Points that list a point as their neighbour, in addition to its own neighbours.
+REVERSE = 20
+#: Points per cell that its centre is the mean of, and how often centres move.
 DRAWN, MOVES = 32, 4
-#: Points of a cell at least, and numbers that a task holds to assign points to cells.
+#: Smallest size of a cell, and numbers that a task holds to assign points to cells.
 SMALLEST, TILE = 64, 1 << 22
-#: Points that are met or measured in one piece of work at least, and such pieces.
+#: Smallest number of points in one piece of work, and the number of pieces.
 PIECE, PIECES = 1 << 13, 64
-#: Part of the work before distances are measured, about.
+#: Fraction of the work before distances are measured, approximately.
 BEFORE_RESULT = 0.9
+#: Points whose true neighbours are found, to estimate the recall, and points that they
+#: are compared with at once.
+SAMPLE, BLOCK_POINTS = 1000, 1 << 14
 
-Tell = Callable[[float], Any]
+Part = TypeVar("Part")
 
 
 class Cells(NamedTuple):
-    """Points sorted by their cells: cell c holds edges[c] to edges[c + 1]."""
+    """Points sorted by their cells: cell c is starts[c] to starts[c + 1]."""
 
     order: IntArray
-    edges: IntArray
+    starts: IntArray
 
 
 def nearest(
-    frame: Frame,
+    space: SearchSpace,
     count: int,
     spare: int,
     *,
     target: float,
     n_threads: int,
-    callback: Tell | None = None,
+    callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return about the ``count`` nearest others of each point, nearest first.
+    """Return about the ``count`` nearest others of each point, distances and recall.
 
-    Parameters
-    ----------
-    frame : Frame
-        The points, and how they are measured.
-    count, spare : int
-        Neighbours wanted, and candidates kept beside them.
-    target : float
-        Part of the true neighbours that is to be found.
-    n_threads : int
-        Threads; the result does not depend on it.
-    callback : callable, optional
-        Called with the part of the work that is done, as far as can be foreseen.
-
-    Returns
-    -------
-    index : ndarray of int, shape (n, count)
-    distance : ndarray of float64, shape (n, count)
-    recall : float
-        Part of the true neighbours that was found, estimated on a sample.
+    ``spare`` further candidates are kept, and ``target`` is the recall to reach. The
+    result does not depend on ``n_threads``.
     """
-    n, dim = frame.base.shape
-    lists = 9 * (count + spare) + 5 * (count + spare + FANS) + 12 * count
+    n, dim = space.base.shape
+    lists = 9 * (count + spare) + 5 * (count + spare + REVERSE) + 12 * count
     check_memory(
         n * (4.0 * dim + lists),
         f"The search for {count} neighbours of {n} samples",
-        "Cluster a part of the samples, or bring a graph of neighbours.",
+        "Cluster a subset of the samples, or pass a precomputed graph of neighbours.",
     )
     with (
-        threadpool_limits(1, "blas"),  # threads are ours; its rounding depends on its
+        threadpool_limits(1, "blas"),  # we run the threads; rounding depends on BLAS's
         ThreadPoolExecutor(n_threads) as pool,
     ):
-        search = _Search(frame, count, min(count + spare, n - 1), pool, callback)
+        search = _Search(space, count, min(count + spare, n - 1), pool, callback)
         recall = search.run(target)
         return *search.result(), recall
 
@@ -107,27 +95,30 @@ class _Search:
 
     def __init__(
         self,
-        frame: Frame,
+        space: SearchSpace,
         count: int,
         kept: int,
         pool: ThreadPoolExecutor,
-        callback: Tell | None,
+        callback: Progress | None,
     ) -> None:
-        self.frame, self.count, self.kept, self.pool = frame, count, kept, pool
+        self.space, self.count, self.kept, self.pool = space, count, kept, pool
         self.callback, self.done = callback, 0.0
-        self.n = n = len(frame.base)
-        self.truth = Truth(frame, count, min(kept + 1, n))
-        self.cells = cut_into_cells(frame.base, pool)
-        self.points = frame.base[self.cells.order]
-        # Where queries are the points themselves, one array serves.
-        self.Q = self.points if frame.even else frame.queries(self.cells.order)
+        self.n = n = len(space.base)
+        self.sample = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+        d = _true_nearest(space, self.sample, count, min(kept + 1, n))[1]
+        # By distance: it does not matter which of several equally near are found.
+        self.last = d[:, -1:] * (1 + 1e-9)
+        self.cells = cut_into_cells(space.base, pool)
+        self.points = space.base[self.cells.order]
+        # Where queries are the points themselves, one array is enough.
+        self.Q = self.points if space.symmetric else space.queries(self.cells.order)
         self.who = np.empty((n, kept), dtype=np.int32 if n < 2**31 else np.int64)
         self.best = np.empty((n, kept), dtype=np.float32)
         self.fresh = np.empty((n, kept), dtype=np.bool_)
 
     def run(self, target: float) -> float:
-        """Search until enough is found, or all cells were compared; return the part."""
-        n_cells, width = len(self.cells.edges) - 1, FIRST_CELLS
+        """Search until the recall is reached or all cells were compared; return it."""
+        n_cells, width = len(self.cells.starts) - 1, FIRST_CELLS
         while True:
             self.compare(min(width, n_cells))
             recall = self.recall()
@@ -135,7 +126,7 @@ class _Search:
                 before = recall
                 if recall >= target:
                     return recall
-                self.meet()
+                self.extend()
                 recall = self.recall()
                 if recall < target and recall < before + WORTHWHILE:
                     break
@@ -144,23 +135,23 @@ class _Search:
             width *= MORE_CELLS
 
     def compare(self, width: int) -> None:
-        """Compare the points of each cell with those of the ``width`` next cells."""
+        """Compare the points of each cell with those of the ``width`` nearest cells."""
         self.who[:], self.best[:], self.fresh[:] = -1, np.inf, True
-        edges = self.cells.edges
+        starts = self.cells.starts
         near = self._next_cells(width)
 
         def task(c: int) -> None:
-            own = slice(edges[c], edges[c + 1])
+            own = slice(starts[c], starts[c + 1])
             number = np.arange(own.start, own.stop)
-            # Around their own middle: what is far from the origin costs no digits.
+            # Relative to their own mean: an origin far away would cost digits.
             middle = self.points[own].mean(axis=0)
             Q = self.Q[own] - middle
-            lengths = squares(Q)
+            lengths = squared_norms(Q)
             for other in near[c]:
-                cols = slice(edges[other], edges[other + 1])
+                cols = slice(starts[other], starts[other + 1])
                 block = self.points[cols] - middle
                 scan_rows(
-                    Q @ block.T, lengths, squares(block), number, cols.start,
+                    Q @ block.T, lengths, squared_norms(block), number, cols.start,
                     self.best[own], self.who[own],
                 )  # fmt: skip
 
@@ -168,36 +159,36 @@ class _Search:
 
     def _next_cells(self, width: int) -> IntArray:
         """Return for each cell the nearest ones, its own among them."""
-        starts, sizes = self.cells.edges[:-1], np.diff(self.cells.edges)[:, None]
+        starts, sizes = self.cells.starts[:-1], np.diff(self.cells.starts)[:, None]
         to, fro = (np.add.reduceat(x, starts) / sizes for x in (self.points, self.Q))
-        gap = squares(to) - 2 * (fro @ to.T)
+        gap = squared_norms(to) - 2 * (fro @ to.T)
         np.fill_diagonal(gap, -np.inf)
         return np.argpartition(gap, width - 1)[:, :width]
 
-    def meet(self) -> None:
-        """Offer the friends of its friends to each point."""
-        shape = self.n, self.kept + FANS
-        friends, news = np.empty(shape, self.who.dtype), np.empty(shape, np.bool_)
+    def extend(self) -> None:
+        """Offer the neighbours of its neighbours to each point."""
+        shape = self.n, self.kept + REVERSE
+        near, news = np.empty(shape, self.who.dtype), np.empty(shape, np.bool_)
         count = np.empty(self.n, dtype=np.int32)
-        kernels.make_friends(self.who, self.fresh, friends, news, count)
+        kernels.list_neighbours(self.who, self.fresh, near, news, count)
 
         def task(rows: slice) -> None:
             seen = np.full(self.n, -1, dtype=self.who.dtype)
-            kernels.meet_friends(
-                self.Q, self.points, friends, news, count, (rows.start, rows.stop),
+            kernels.offer_neighbours(
+                self.Q, self.points, near, news, count, (rows.start, rows.stop),
                 seen, self.best, self.who, self.fresh,
             )  # fmt: skip
 
-        pieces = blocks(self.n, max(PIECE, self.n // PIECES))
+        pieces = slices(self.n, max(PIECE, self.n // PIECES))
         self._all(task, pieces, self._halfway())
 
     def recall(self) -> float:
-        """Return the part of the true neighbours that is found by now."""
-        own = self.truth.own
+        """Return the share of the true neighbours that is found so far."""
         place = np.empty(self.n, dtype=np.int64)
         place[self.cells.order] = np.arange(self.n)
-        d = measured(self.frame, own, self._named(place[own]), self.count)[1]
-        return self.truth.recall(d)
+        found = self._named(place[self.sample])
+        d = _measured(self.space, self.sample, found, self.count)[1]
+        return float(np.mean(d <= self.last))
 
     def result(self) -> tuple[IntArray, FloatArray]:
         """Return neighbours and distances in the order of the samples."""
@@ -205,20 +196,28 @@ class _Search:
         d = np.empty((self.n, self.count))
 
         def task(rows: slice) -> None:
-            own, found = self.cells.order[rows], self._named(rows)
-            asked = min(self.kept + 1, self.n)
-            index[own], d[own] = complete(self.frame, own, found, self.count, asked)
+            own = self.cells.order[rows]
+            who, away = _measured(self.space, own, self._named(rows), self.count)
+            short = np.flatnonzero(np.isinf(away[:, -1]))
+            if short.size:  # too few were found: compare with all points
+                few, wanted = own[short], min(self.kept + 1, self.n)
+                who[short], away[short] = _true_nearest(
+                    self.space, few, self.count, wanted
+                )
+            index[own], d[own] = who, away
 
-        self._all(task, blocks(self.n, PIECE), 1.0)
+        self._all(task, slices(self.n, PIECE), 1.0)
         return index, d
 
-    def _named(self, rows: Any) -> IntArray:
-        """Return candidates by the numbers of the samples, -1 for none."""
+    def _named(self, rows: IntArray | slice) -> IntArray:
+        """Return candidates by their row in X, -1 for none."""
         found = self.who[rows]
         return np.where(found < 0, -1, self.cells.order[found])
 
-    def _all(self, task: Callable[[Any], None], parts: Any, until: float) -> None:
-        """Run a task on all parts, side by side, and tell how much is done."""
+    def _all(
+        self, task: Callable[[Part], None], parts: Iterable[Part], until: float
+    ) -> None:
+        """Run a task on all parts, in parallel, and report the progress."""
         parts, begun = list(parts), self.done
         for i, _ in enumerate(self.pool.map(task, parts)):
             self.done = begun + (until - begun) * (i + 1) / len(parts)
@@ -226,15 +225,44 @@ class _Search:
                 self.callback(self.done)
 
     def _halfway(self) -> float:
-        """Return how much will be done after the next part, however many there are."""
+        """Return the progress after the next part, however many there are."""
         return (self.done + BEFORE_RESULT) / 2
 
 
-def cut_into_cells(points: FloatArray, pool: ThreadPoolExecutor) -> Cells:
-    """Return points sorted into cells of about sqrt(n) / 2 near ones.
+def _true_nearest(
+    space: SearchSpace, own: IntArray, count: int, wanted: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the neighbours of some points by comparing them with all."""
+    found = np.zeros((len(own), wanted), dtype=np.int64)
+    for rows in slices(len(own), SAMPLE):
+        Q = space.queries(own[rows])
+        best = np.full((len(Q), wanted), np.inf, dtype=np.float32)
+        nobody = np.full(len(Q), -1)  # a point may find itself
+        norms = squared_norms(Q)
+        for cols in slices(len(space.base), BLOCK_POINTS):
+            points = space.base[cols]
+            scan_rows(
+                Q @ points.T, norms, squared_norms(points), nobody, cols.start, best,
+                found[rows],
+            )  # fmt: skip
+    return _measured(space, own, found, count)
 
-    Cells are those of k-means on some of the points, after a few moves; large ones,
-    such as crowds of copies, are cut into pieces, so that the work has a bound.
+
+def _measured(
+    space: SearchSpace, own: IntArray, found: IntArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the nearest of the found, infinitely far where there are too few."""
+    missing = (found < 0) | (found == own[:, None])
+    d = space.measure(own, np.where(missing, 0, found))
+    d[missing] = np.inf
+    return nearest_of(found, d, count)
+
+
+def cut_into_cells(points: FloatArray, pool: ThreadPoolExecutor) -> Cells:
+    """Return points sorted into cells of about sqrt(n) / 2 points near each other.
+
+    Cells are those of a few iterations of k-means on some of the points; large ones,
+    such as many copies, are divided, so that the work is bounded.
     """
     n = len(points)
     size = max(SMALLEST, math.isqrt(n) // 2)
@@ -246,7 +274,7 @@ def cut_into_cells(points: FloatArray, pool: ThreadPoolExecutor) -> Cells:
         centres = _moved(centres, some, _assigned(some, centres, pool))
     cell = _assigned(points, centres, pool)
     order = np.argsort(cell, kind="stable")
-    return Cells(order, _edges(np.bincount(cell, minlength=n_cells), 2 * size))
+    return Cells(order, _starts(np.bincount(cell, minlength=n_cells), 2 * size))
 
 
 def _assigned(
@@ -254,12 +282,12 @@ def _assigned(
 ) -> IntArray:
     """Return the nearest centre of each point."""
     cell = np.empty(len(points), dtype=np.int64)
-    half = squares(centres) / 2
+    half = squared_norms(centres) / 2
 
     def task(rows: slice) -> None:
         cell[rows] = np.argmin(half - points[rows] @ centres.T, axis=1)
 
-    list(pool.map(task, blocks(len(points), max(1, TILE // len(centres)))))
+    list(pool.map(task, slices(len(points), max(1, TILE // len(centres)))))
     return cell
 
 
@@ -274,8 +302,8 @@ def _moved(centres: FloatArray, points: FloatArray, cell: IntArray) -> FloatArra
     return moved
 
 
-def _edges(sizes: IntArray, largest: int) -> IntArray:
-    """Return where cells begin, large ones cut into even pieces, and the end."""
+def _starts(sizes: IntArray, largest: int) -> IntArray:
+    """Return where cells begin, large ones divided evenly, and the end."""
     pieces = -(-sizes // largest)
     cuts = [
         np.linspace(end - size, end, count + 1)[:-1].astype(np.int64)

@@ -1,14 +1,15 @@
 """Compiled parts of the search by cells; they call each other, so one file."""
 
-from typing import Any
-
 import numpy as np
 
 from lordclust._core.jit import njit
+from lordclust._core.typing import BoolArray, FloatArray, IntArray
 
 
 @njit
-def insert(best: Any, who: Any, fresh: Any, value: float, index: int) -> None:
+def insert(
+    best: FloatArray, who: IntArray, fresh: BoolArray, value: float, index: int
+) -> None:
     """Put a new candidate into an ascending list; the last one falls out."""
     at = best.shape[0] - 1
     while at > 0 and best[at - 1] > value:
@@ -22,25 +23,27 @@ def insert(best: Any, who: Any, fresh: Any, value: float, index: int) -> None:
 
 
 @njit
-def make_friends(who: Any, fresh: Any, friends: Any, news: Any, count: Any) -> None:
-    """List those that a point has found, then those that have found it.
+def list_neighbours(
+    who: IntArray, fresh: BoolArray, near: IntArray, news: BoolArray, count: IntArray
+) -> None:
+    """List the neighbours of each point, then the points whose neighbour it is.
 
-    Of the latter the ones to whom it is nearer come first, as far as there is room.
-    ``fresh`` tells what was found since the last time, ``news`` the same of friends.
+    Of the latter the ones nearer to it come first, as many as fit. ``fresh`` marks
+    neighbours found in the last round, ``news`` the same in the lists.
     """
     n, kept = who.shape
     for i in range(n):
         count[i] = 0
         for c in range(kept):
             if who[i, c] >= 0:
-                friends[i, count[i]] = who[i, c]
+                near[i, count[i]] = who[i, c]
                 news[i, count[i]] = fresh[i, c]
                 count[i] += 1
     for c in range(kept):
         for i in range(n):
             f = who[i, c]
-            if f >= 0 and count[f] < friends.shape[1] and not holds(who[f], i):
-                friends[f, count[f]] = i
+            if f >= 0 and count[f] < near.shape[1] and not holds(who[f], i):
+                near[f, count[f]] = i
                 news[f, count[f]] = fresh[i, c]
                 count[f] += 1
     for i in range(n):
@@ -49,8 +52,8 @@ def make_friends(who: Any, fresh: Any, friends: Any, news: Any, count: Any) -> N
 
 
 @njit
-def holds(values: Any, value: int) -> bool:
-    """Tell whether a value is among others."""
+def holds(values: IntArray, value: int) -> bool:
+    """Return whether a value is among others."""
     found = False
     for x in values:
         found |= x == value
@@ -58,14 +61,15 @@ def holds(values: Any, value: int) -> bool:
 
 
 @njit
-def meet_friends(
-    Q: Any, points: Any, friends: Any, news: Any, count: Any, rows: Any, seen: Any,
-    best: Any, who: Any, fresh: Any,
+def offer_neighbours(
+    Q: FloatArray, points: FloatArray, near: IntArray, news: BoolArray,
+    count: IntArray, rows: tuple[int, int], seen: IntArray, best: FloatArray,
+    who: IntArray, fresh: BoolArray,
 ) -> None:  # fmt: skip
-    """Offer the friends of their friends to the points rows[0]..rows[1].
+    """Offer the neighbours of their neighbours to the points rows[0]..rows[1].
 
-    Old friends of old friends have been offered before. ``seen`` holds the last point
-    that each was offered to.
+    Pairs in which nothing is new have been offered before. ``seen`` holds the last
+    point that each was offered to.
     """
     kept = who.shape[1]
     for i in range(rows[0], rows[1]):
@@ -74,11 +78,11 @@ def meet_friends(
             if who[i, c] >= 0:
                 seen[who[i, c]] = i
         for c in range(count[i]):
-            f = friends[i, c]
+            f = near[i, c]
             for e in range(-1, count[f]):
                 if not (news[i, c] or (e >= 0 and news[f, e])):
                     continue
-                g = f if e < 0 else friends[f, e]
+                g = f if e < 0 else near[f, e]
                 if seen[g] == i:
                     continue
                 seen[g] = i

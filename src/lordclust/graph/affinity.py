@@ -1,23 +1,26 @@
-"""Affinities by name, object or function: one door from X to a checked S."""
+"""Affinities by name, object or function: from X to a checked S."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 from sklearn.base import clone
 
-from lordclust._core.typing import Graph
+from lordclust._core.typing import Graph, Samples
 from lordclust._core.validation import check_similarity, unknown_name
 from lordclust.graph.kernel import self_tuning_kernel
-from lordclust.graph.knn import KNNGraph
+from lordclust.graph.knn import KNNGraph, Progress
+
+#: A function from X to S.
+Affinity: TypeAlias = Callable[[Samples], Graph]
 
 
-def _precomputed(X: Any) -> Any:
+def _precomputed(X: Graph) -> Graph:
     """Return X itself, which already holds the similarities."""
     return X
 
 
-#: What ``affinity="name"`` stands for: a function from X to S.
-AFFINITIES: dict[str, Callable[[Any], Any]] = {
+#: What ``affinity="name"`` stands for.
+AFFINITIES: dict[str, Affinity] = {
     "knn": KNNGraph(),
     "self_tuning": self_tuning_kernel,
     "precomputed": _precomputed,
@@ -25,11 +28,11 @@ AFFINITIES: dict[str, Callable[[Any], Any]] = {
 
 
 def make_affinity(
-    affinity: Any,
-    X: Any,
+    affinity: str | Affinity,
+    X: Samples,
     *,
     nonnegative: bool | str = False,
-    callback: Callable[[float], Any] | None = None,
+    callback: Progress | None = None,
 ) -> Graph:
     """Return the checked similarity S of the samples in X.
 
@@ -38,13 +41,14 @@ def make_affinity(
     affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph, or callable
         ``"knn"`` builds the default :class:`KNNGraph`, ``"self_tuning"`` the full
         :func:`self_tuning_kernel`, ``"precomputed"`` takes X as S, and a callable
-        (a ``KNNGraph(10)`` too) is given X and returns S.
+        (such as ``KNNGraph(10)``) is called with X and returns S.
     X : array-like or sparse, shape (n, d), or (n, n) when precomputed
         Samples, or their similarities.
     nonnegative : bool or str, default=False
-        Refuse a negative similarity; a string names the method that needs this.
+        Raise an error if a similarity is negative; a string names the method that
+        requires this.
     callback : callable, optional
-        Given to :meth:`KNNGraph.build`, to hear how much is done.
+        Passed to :meth:`KNNGraph.build`, which reports its progress to it.
 
     Returns
     -------
@@ -62,41 +66,30 @@ def make_affinity(
 
 
 def build_affinity(
-    build: Any,
-    X: Any,
+    build: Affinity,
+    X: Samples,
     *,
     nonnegative: bool | str = False,
-    callback: Callable[[float], Any] | None = None,
+    callback: Progress | None = None,
 ) -> Graph:
     """Return the checked S that a function from :func:`find_affinity` makes of X."""
     S = build.build(X, callback=callback) if type(build) is KNNGraph else build(X)
     return check_similarity(S, nonnegative=nonnegative)
 
 
-def find_affinity(affinity: Any) -> Any:
-    """Return the function from X to S that affinity stands for.
+def find_affinity(affinity: str | Affinity) -> Affinity:
+    """Return the function from X to S that ``affinity`` stands for.
 
-    A KNNGraph keeps what it saw of X, so that the one given is left alone.
-
-    Examples
-    --------
-    >>> find_affinity("knn")
-    KNNGraph()
+    A KNNGraph keeps its recall, so a copy is returned and the given one unchanged.
     """
-    found = _named(affinity)
-    return clone(found) if type(found) is KNNGraph else found
-
-
-def _named(affinity: Any) -> Callable[[Any], Any]:
-    """Return what a name stands for, or the function itself."""
     if isinstance(affinity, str):
         if affinity not in AFFINITIES:
             raise unknown_name("affinity", affinity, AFFINITIES)
-        return AFFINITIES[affinity]
+        affinity = AFFINITIES[affinity]
     if isinstance(affinity, type) or not callable(affinity):
         raise TypeError(
             f"affinity must be one of {', '.join(AFFINITIES)}, a KNNGraph() or a "
             f"function from X to S, got {affinity!r}. Pass an object, not its class."
         )
-    found: Callable[[Any], Any] = affinity
+    found: Affinity = clone(affinity) if type(affinity) is KNNGraph else affinity
     return found

@@ -1,32 +1,38 @@
-"""Graphs of networkx and igraph as similarities, and values back to their nodes."""
+"""Convert graphs of networkx and igraph, and map values back to their nodes."""
+
+from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import Graph
+from lordclust._core.typing import ArrayLike, Graph
 from lordclust._core.validation import check_similarity, to_array
 from lordclust.graph.normalize import symmetrize
 
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+
 
 class NamedGraph(NamedTuple):
-    """A similarity and the names of its rows; unpacks as ``S, nodes``.
+    """A similarity and its nodes; unpacks as ``S, nodes``.
 
     Attributes
     ----------
     S : csr_array of shape (n, n)
         Symmetric weights of the edges.
     nodes : list of hashable
-        What each row stands for.
+        The node of each row.
     """
 
     S: Graph
-    nodes: list[Any]
+    nodes: list[Hashable]
 
-    def by_node(self, values: Any) -> dict[Any, Any]:
-        """Return a value for each node, such as its label.
+    def by_node(self, values: ArrayLike) -> dict[Hashable, object]:
+        """Return the value of each node, such as its label.
 
         Parameters
         ----------
@@ -36,8 +42,8 @@ class NamedGraph(NamedTuple):
         Returns
         -------
         values : dict
-            In the form that ``networkx.set_node_attributes`` takes; numbers are
-            Python's own, rows of numbers lists.
+            As ``networkx.set_node_attributes`` expects it; numbers become Python
+            numbers, rows become lists.
 
         Examples
         --------
@@ -47,13 +53,13 @@ class NamedGraph(NamedTuple):
         found = to_array(values, "values")
         if found.ndim == 0 or len(found) != len(self.nodes):
             raise ValueError(
-                f"values must hold one for each of the {len(self.nodes)} nodes, got "
-                f"shape {found.shape}. Pass for example labels_ of the fitted model."
+                f"values must have one entry for each of the {len(self.nodes)} nodes, "
+                f"got shape {found.shape}. Pass for example model.labels_."
             )
         return dict(zip(self.nodes, found.tolist(), strict=True))
 
 
-def from_networkx(G: Any, *, weight: str | None = "weight") -> NamedGraph:
+def from_networkx(G: networkx.Graph, *, weight: str | None = "weight") -> NamedGraph:
     """Return the similarity of a networkx graph.
 
     Parameters
@@ -62,8 +68,8 @@ def from_networkx(G: Any, *, weight: str | None = "weight") -> NamedGraph:
         Parallel edges are added up; the two directions of a directed graph are
         averaged.
     weight : str or None, default="weight"
-        The attribute that holds the weights; an edge without it weighs 1. None: all
-        edges weigh 1.
+        The attribute that holds the weights; an edge without it has weight 1. None:
+        all edges have weight 1.
 
     Returns
     -------
@@ -83,14 +89,13 @@ def from_networkx(G: Any, *, weight: str | None = "weight") -> NamedGraph:
     if not all(hasattr(G, name) for name in ("nodes", "edges", "is_directed")):
         raise TypeError(
             f"G must be a networkx graph, got {type(G).__name__}. Pass a matrix of "
-            'similarities to fit itself, with affinity="precomputed".'
+            'similarities directly to fit, with affinity="precomputed".'
         )
-    nodes = list(G.nodes)
-    edges = G.edges(data=weight, default=1) if weight else _unit(G.edges())
-    return _named(nodes, edges, G.is_directed())
+    edges = G.edges(data=weight, default=1) if weight else G.edges()
+    return _named(list(G.nodes), edges, G.is_directed())
 
 
-def from_igraph(G: Any, *, weight: str | None = "weight") -> NamedGraph:
+def from_igraph(G: igraph.Graph, *, weight: str | None = "weight") -> NamedGraph:
     """Return the similarity of an igraph graph.
 
     Parameters
@@ -100,61 +105,57 @@ def from_igraph(G: Any, *, weight: str | None = "weight") -> NamedGraph:
         averaged.
     weight : str or None, default="weight"
         The attribute that holds the weights. If edges have no such attribute, or for
-        None, all weigh 1.
+        None, all have weight 1.
 
     Returns
     -------
     graph : NamedGraph
-        ``S, nodes``, nodes by their attribute "name" if they have it, else by number.
+        ``S, nodes``; nodes are their attribute "name" if they have it, else numbers.
 
     Notes
     -----
-    ``g.vs["cluster"] = model.labels_`` takes labels back: rows are in igraph's order.
+    ``g.vs["cluster"] = model.labels_`` sets the labels: rows are in igraph's order.
     """
     if not all(hasattr(G, name) for name in ("vs", "es", "is_directed")):
         raise TypeError(
             f"G must be an igraph graph, got {type(G).__name__}. Pass a matrix of "
-            'similarities to fit itself, with affinity="precomputed".'
+            'similarities directly to fit, with affinity="precomputed".'
         )
-    named = "name" in G.vs.attributes()
-    numbers = range(G.vcount())
-    weighted = weight is not None and weight in G.es.attributes()
-    weights = G.es[weight] if weighted else [1] * G.ecount()
-    edges = [(*ends, w) for ends, w in zip(G.get_edgelist(), weights, strict=True)]
-    S = _named(list(numbers), edges, G.is_directed()).S
-    return NamedGraph(S, list(G.vs["name"]) if named else list(numbers))
-
-
-def _unit(edges: Iterable[tuple[Any, ...]]) -> list[tuple[Any, Any, int]]:
-    """Return edges of weight 1."""
-    return [(edge[0], edge[1], 1) for edge in edges]
+    numbers: list[Hashable] = list(range(G.vcount()))
+    edges = G.get_edgelist()
+    if weight is not None and weight in G.es.attributes():
+        edges = [(*e, w) for e, w in zip(edges, G.es[weight], strict=True)]
+    graph = _named(numbers, edges, G.is_directed())
+    if "name" in G.vs.attributes():
+        return graph._replace(nodes=list(G.vs["name"]))
+    return graph
 
 
 def _named(
-    nodes: list[Hashable], edges: Iterable[tuple[Any, Any, Any]], directed: bool
+    nodes: list[Hashable], edges: Iterable[tuple[object, ...]], directed: bool
 ) -> NamedGraph:
-    """Return the graph of these edges."""
+    """Return the graph of these edges: node, node and weight, 1 if left out."""
     if not nodes:
         raise ValueError("G must have nodes, got an empty graph. Add nodes and edges.")
     place = {node: i for i, node in enumerate(nodes)}
     rows, columns, weights = [], [], []
-    for a, b, w in edges:
+    for a, b, *w in edges:
         rows.append(place[a])
         columns.append(place[b])
-        weights.append(_number(w, a, b))
+        weights.append(_number(w[0], a, b) if w else 1.0)
     shape = (len(nodes), len(nodes))
     W = sparse.csr_array((np.array(weights, float), (rows, columns)), shape=shape)
     if directed:
         return NamedGraph(check_similarity(symmetrize(W), name="G"), nodes)
-    # Each edge was counted once; loops stay on the diagonal as they are.
+    # Each edge was counted once; self-loops stay on the diagonal unchanged.
     S = W + W.T - sparse.diags_array(W.diagonal())
     return NamedGraph(check_similarity(S, name="G"), nodes)
 
 
-def _number(w: Any, a: Any, b: Any) -> float:
+def _number(w: object, a: object, b: object) -> float:
     """Return the weight of an edge as a number."""
     try:
-        return float(w)
+        return float(w)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError(
             f"Weights of edges must be numbers, got {w!r} for the edge from {a!r} to "

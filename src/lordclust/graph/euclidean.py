@@ -1,81 +1,83 @@
 """Metrics that a Euclidean search can serve."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph.kernel import unit_scale
+from lordclust.graph.row_blocks import scaled_blocks, squared_norms
 
 _BLOCK_ROWS = 4096
 _CHUNK_NUMBERS = 1 << 20  # numbers gathered at once
 
 
-class Frame(NamedTuple):
+class SearchSpace(NamedTuple):
     """Points in float32, and exact distances between them.
 
     The order of Euclidean distances from ``queries(rows)`` to ``base`` is, up to
-    rounding, the order of the distances that ``measure`` gives in float64. The frame
-    is ``even`` if queries are the points themselves.
+    rounding, the order of the distances that ``measure`` returns in float64. The space
+    is ``symmetric`` if queries are the points themselves.
     """
 
     base: FloatArray
     queries: Callable[[IntArray], FloatArray]
     measure: Callable[[IntArray, IntArray], FloatArray]
-    even: bool = True
+    symmetric: bool = True
 
 
-def euclidean(X: Any) -> Frame:
+def euclidean(X: FloatArray) -> SearchSpace:
     """Return points around their mean; distances are multiplied by a power of two."""
     unit = unit_scale(X)
-    mean = sum(b.sum(axis=0) for _, b in _blocks(X, unit)) / len(X)
+    blocks = scaled_blocks(X, unit, _BLOCK_ROWS)
+    mean = sum(block.sum(axis=0) for _, block in blocks) / len(X)
     base = np.empty(X.shape, dtype=np.float32)
-    for rows, block in _blocks(X, unit):
-        base[rows] = block - mean  # a far origin would cost digits
+    for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
+        base[rows] = block - mean  # an origin far away would cost digits
+
+    def lengths(A: FloatArray, B: FloatArray) -> FloatArray:
+        gap = A[:, None, :] - B
+        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
 
     def measure(own: IntArray, who: IntArray) -> FloatArray:
-        def lengths(A: FloatArray, B: FloatArray) -> FloatArray:
-            gap = A[:, None, :] - B
-            return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
-
         return _by_pairs(X, own, who, unit, lengths)
 
-    return Frame(base, base.__getitem__, measure)
+    return SearchSpace(base, base.__getitem__, measure)
 
 
-def cosine(X: Any) -> Frame:
+def cosine(X: FloatArray) -> SearchSpace:
     """Return points on the unit sphere; distances are 1 - cos."""
     unit = unit_scale(X)
     base = np.empty(X.shape, dtype=np.float32)
     norms: FloatArray = np.empty(len(X))
-    for rows, block in _blocks(X, unit):
-        norms[rows] = np.sqrt(np.einsum("ij,ij->i", block, block))
-        base[rows] = block / _positive(norms[rows])[:, None]
-    norms = _positive(norms)
+    for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
+        length = np.sqrt(squared_norms(block))
+        # A zero row stays zero: it is as far from all others.
+        norms[rows] = np.where(length > 0, length, 1.0)
+        base[rows] = block / norms[rows][:, None]
 
     def measure(own: IntArray, who: IntArray) -> FloatArray:
         inner = _by_pairs(X, own, who, unit, _products)
         cos = inner / norms[own][:, None] / norms[who]
         return np.asarray(np.clip(1 - cos, 0.0, 2.0))
 
-    return Frame(base, base.__getitem__, measure)
+    return SearchSpace(base, base.__getitem__, measure)
 
 
-def inner_product(X: Any) -> Frame:
-    """Return points with a coordinate more, which makes all of them as long as M.
+def inner_product(X: FloatArray) -> SearchSpace:
+    """Return points with one more coordinate, which gives all of them the length M.
 
     |(x, 0) - (y, sqrt(M^2 - y'y))|^2 = x'x + M^2 - 2 x'y: from any x, the nearest is
     the one of the largest inner product. Distances are sqrt(M^2 - x'y), in units of M.
     """
     unit = unit_scale(X)
-    squares = np.concatenate(
-        [np.einsum("ij,ij->i", block, block) for _, block in _blocks(X, unit)]
-    )
-    top = float(squares.max())
+    squares: FloatArray = np.empty(len(X))
     base = np.empty((len(X), X.shape[1] + 1), dtype=np.float32)
-    for rows, block in _blocks(X, unit):
+    for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
+        squares[rows] = squared_norms(block)
         base[rows, :-1] = block
+    top = float(squares.max())
     base[:, -1] = np.sqrt(top - squares)
 
     def queries(rows: IntArray) -> FloatArray:
@@ -87,22 +89,15 @@ def inner_product(X: Any) -> Frame:
         inner = _by_pairs(X, own, who, unit, _products)
         return np.asarray(np.sqrt(np.maximum(top - inner, 0.0) / top))
 
-    return Frame(base, queries, measure, even=False)
+    return SearchSpace(base, queries, measure, symmetric=False)
 
 
 #: Metrics that become Euclidean.
-FRAMES: dict[str, Callable[[Any], Frame]] = {
+SEARCH_SPACES: dict[str, Callable[[FloatArray], SearchSpace]] = {
     "euclidean": euclidean,
     "cosine": cosine,
     "inner_product": inner_product,
 }
-
-
-def _blocks(X: Any, unit: float) -> Any:
-    """Yield slices of rows and unit * X there in float64."""
-    for start in range(0, len(X), _BLOCK_ROWS):
-        rows = slice(start, min(start + _BLOCK_ROWS, len(X)))
-        yield rows, X[rows].astype(np.float64) * unit
 
 
 def _products(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -111,7 +106,7 @@ def _products(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 def _by_pairs(
-    X: Any,
+    X: FloatArray,
     own: IntArray,
     who: IntArray,
     unit: float,
@@ -126,8 +121,3 @@ def _by_pairs(
         B = X[who[part]].astype(np.float64) * unit
         out[part] = compare(A, B)
     return out
-
-
-def _positive(norms: FloatArray) -> FloatArray:
-    """Return norms with 1 in place of 0: a zero row is as far from all others."""
-    return np.where(norms > 0, norms, 1.0)

@@ -1,28 +1,27 @@
-"""Full kernels, and the self-tuning weights that the neighbour graph shares."""
+"""Full kernels, and the self-tuning weights that neighbour graphs use too."""
 
 import numbers
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from lordclust._core.memory import check_dense_memory
-from lordclust._core.typing import FloatArray
+from lordclust._core.typing import FloatArray, Samples
 from lordclust._core.validation import check_count
 
-#: Local scales are at least this part of their median: repeated points have none.
+#: Local scales are at least this fraction of their median: copies have none.
 SCALE_FLOOR = 1e-3
-#: Squared distances below this part of the squared norms are rounding.
+#: Squared distances below this fraction of the squared norms are rounding error.
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
-def linear_kernel(X: Any) -> FloatArray:
+def linear_kernel(X: Samples) -> FloatArray:
     """Return S = X X', the inner products of all samples.
 
     Parameters
     ----------
     X : array-like or sparse, shape (n, d)
-        One sample a row.
+        One sample per row.
 
     Returns
     -------
@@ -32,7 +31,7 @@ def linear_kernel(X: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If a product is beyond the largest number.
+        If a product overflows.
 
     Examples
     --------
@@ -45,19 +44,19 @@ def linear_kernel(X: Any) -> FloatArray:
         S = _gram(X)
     if not np.all(np.isfinite(S)):
         raise ValueError(
-            "the inner products of the samples in X are beyond the largest number. "
+            "The inner products of the samples in X overflow. "
             "Divide X by its largest entry."
         )
     return S
 
 
-def gaussian_kernel(X: Any, bandwidth: float | None = None) -> FloatArray:
+def gaussian_kernel(X: Samples, bandwidth: float | None = None) -> FloatArray:
     """Return S_ij = exp(-||x_i - x_j||^2 / (2 bandwidth^2)) for all samples.
 
     Parameters
     ----------
     X : array-like or sparse, shape (n, d)
-        One sample a row.
+        One sample per row.
     bandwidth : float, optional
         In units of X. By default the median of the positive distances.
 
@@ -75,14 +74,22 @@ def gaussian_kernel(X: Any, bandwidth: float | None = None) -> FloatArray:
     X = check_samples(X)
     unit = unit_scale(X)
     D2 = _squared_distances(X, unit)
-    width = _median_distance(D2) if bandwidth is None else unit * _width(bandwidth)
+    if bandwidth is None:
+        width = _median_distance(D2)
+    elif isinstance(bandwidth, numbers.Real) and 0 < bandwidth < np.inf:
+        width = unit * float(bandwidth)
+    else:
+        raise ValueError(
+            f"bandwidth must be a positive number, got {bandwidth!r}. "
+            "Pass None for the median distance."
+        )
     width = max(width, np.finfo(np.float64).tiny)  # a product may vanish
     with np.errstate(over="ignore", divide="ignore", under="ignore"):
         S: FloatArray = np.exp(-0.5 * (np.sqrt(D2) / width) ** 2)
     return S
 
 
-def self_tuning_kernel(X: Any, scale_neighbor: int = 7) -> FloatArray:
+def self_tuning_kernel(X: Samples, scale_neighbor: int = 7) -> FloatArray:
     """Return S_ij = exp(-||x_i - x_j||^2 / (sigma_i sigma_j)) for all samples.
 
     sigma_i is the distance from x_i to its 7th neighbour, itself not counted [1]_.
@@ -90,7 +97,7 @@ def self_tuning_kernel(X: Any, scale_neighbor: int = 7) -> FloatArray:
     Parameters
     ----------
     X : array-like or sparse, shape (n, d)
-        One sample a row.
+        One sample per row.
     scale_neighbor : int, default=7
         The neighbour that sets the local scale; the last one if there are fewer.
 
@@ -109,8 +116,7 @@ def self_tuning_kernel(X: Any, scale_neighbor: int = 7) -> FloatArray:
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
-    X = check_samples(X, at_least=2)
-    check_spread(X)
+    X = check_samples(X, distinct=True)
     D = np.sqrt(_squared_distances(X, unit_scale(X)))
     nth = min(check_count(scale_neighbor, "scale_neighbor"), len(D) - 1)
     # Position 0 of a sorted row is a zero: the point itself or a copy of it.
@@ -121,14 +127,7 @@ def self_tuning_kernel(X: Any, scale_neighbor: int = 7) -> FloatArray:
 def self_tuning_weights(
     d: FloatArray, sigma_i: FloatArray, sigma_j: FloatArray
 ) -> FloatArray:
-    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> self_tuning_weights(np.zeros(1), np.ones(1), np.ones(1))
-    array([1.])
-    """
+    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers."""
     # The factors commute, so that w_ij and w_ji agree in every bit.
     with np.errstate(over="ignore", under="ignore"):
         weights: FloatArray = np.exp(-((d / sigma_i) * (d / sigma_j)))
@@ -140,12 +139,6 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
 
     A point with seven copies has sigma = 0. If that holds for all, the median
     positive distance serves instead.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> floor_scales(np.array([0.0, 2.0, 2.0]), np.array([2.0]))
-    array([0.002, 2.   , 2.   ])
     """
     positive = sigma[sigma > 0]
     if positive.size == 0:
@@ -155,37 +148,25 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
     return np.maximum(sigma, SCALE_FLOOR * np.median(positive))
 
 
-def check_samples(X: Any, at_least: int = 1) -> Any:
+def check_samples(X: Samples, *, distinct: bool = False) -> Samples:
     """Return X as a finite (n, d) array or CSR array of real numbers.
 
+    With ``distinct``, X must have two different samples: equal ones have no scale.
     Small integers keep their type, because distances convert them anyway.
-
-    Examples
-    --------
-    >>> check_samples([[1, 2]]).dtype.kind
-    'i'
     """
     from sklearn.utils import check_array
 
-    with np.errstate(invalid="ignore"):  # it adds all numbers up, to see infinities
+    with np.errstate(invalid="ignore"):  # it sums all numbers to find infinities
         X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
-    if X.shape[0] < at_least:
-        raise ValueError(
-            f"X must hold at least {at_least} samples, got {X.shape[0]}. "
-            "Pass one sample a row."
-        )
     if X.dtype.kind == "b" or X.dtype == np.float16:
         X = X.astype(np.float32)
-    return sparse.csr_array(X) if sparse.issparse(X) else X
-
-
-def check_spread(X: Any) -> None:
-    """Refuse samples that are all equal: they have no scale.
-
-    Examples
-    --------
-    >>> check_spread(check_samples([[0.0], [1.0]]))
-    """
+    X = sparse.csr_array(X) if sparse.issparse(X) else X
+    if not distinct:
+        return X
+    if X.shape[0] < 2:
+        raise ValueError(
+            "X must hold at least 2 samples, got 1. Pass one sample per row."
+        )
     low, high = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(low):
         low, high = low.toarray(), high.toarray()
@@ -194,35 +175,19 @@ def check_spread(X: Any) -> None:
             f"X must hold at least two different samples, but all {X.shape[0]} rows "
             "are equal. Remove constant data or pass a precomputed similarity."
         )
+    return X
 
 
-def unit_scale(X: Any) -> float:
+def unit_scale(X: Samples) -> float:
     """Return the power of two that brings the largest |X_ij| into [1/2, 1).
 
     A power of two rounds nothing, so that weights do not depend on the unit of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unit_scale(np.array([[3.0]]))
-    0.25
     """
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     exponent = int(np.frexp(largest)[1])
     # 2**1023 is the largest power of two; subnormal data stay small then.
     return float(np.ldexp(1.0, min(-exponent, 1023)))
-
-
-def _width(bandwidth: Any) -> float:
-    """Return a positive finite bandwidth."""
-    number = isinstance(bandwidth, numbers.Real)
-    if not number or not 0 < float(bandwidth) < np.inf:
-        raise ValueError(
-            f"bandwidth must be a positive number, got {bandwidth!r}. "
-            "Pass None for the median distance."
-        )
-    return float(bandwidth)
 
 
 def _median_distance(D2: FloatArray) -> float:
@@ -236,7 +201,7 @@ def _median_distance(D2: FloatArray) -> float:
     return float(np.median(np.sqrt(positive)))
 
 
-def _gram(X: Any) -> FloatArray:
+def _gram(X: Samples) -> FloatArray:
     """Return X X' in float64, exactly symmetric."""
     check_dense_memory(X.shape[0], "A full kernel")
     X = X.astype(np.float64)
@@ -246,11 +211,11 @@ def _gram(X: Any) -> FloatArray:
     return symmetric
 
 
-def _squared_distances(X: Any, unit: float) -> FloatArray:
+def _squared_distances(X: Samples, unit: float) -> FloatArray:
     """Return the squared distances of unit * X, exactly symmetric."""
     X = X.astype(np.float64) * unit
     if not sparse.issparse(X):
-        X = X - X.mean(axis=0)  # a far origin would cost digits
+        X = X - X.mean(axis=0)  # an origin far away would cost digits
     G = _gram(X)
     norms = np.diag(G)
     total = norms[:, None] + norms[None, :]

@@ -3,7 +3,7 @@
 import numbers
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -11,34 +11,36 @@ from sklearn.base import BaseEstimator
 
 from lordclust._core.fork import openmp
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust._core.validation import check_choice, check_count
-from lordclust.graph import precomputed as ready
-from lordclust.graph.euclidean import FRAMES
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
+from lordclust._core.validation import check_count
+from lordclust.graph import precomputed
+from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.kernel import (
     check_samples,
-    check_spread,
     floor_scales,
     self_tuning_weights,
     unit_scale,
 )
 
-#: More neighbours than asked for are searched, then measured again exactly, so
-#: that rounding in the search and its order of equal distances do not show.
+#: More neighbours than needed are searched, then measured again exactly, so that
+#: rounding in the search and its order of equal distances do not show.
 SPARE = 8
 #: From this size on our own search is worth its compilation.
 LARGE = 5000
 #: Above this dimension trees are slower than comparing all pairs.
 TREE_DIM = 15
-#: From this size on an approximate search is quicker, unless a tree serves: at 70,000
+#: From this size on an approximate search is faster, unless a tree is: for 70,000
 #: images of 784 pixels it takes as long as the exact one, which then is better.
 APPROXIMATE_FROM = 100_000
-#: Up to this dimension a tree is quick whatever the size.
+#: Up to this dimension a tree is fast whatever the size.
 QUICK_TREE_DIM = 8
 #: What ``search`` may be.
-SEARCHES = ("auto", "exact", "cells", "faiss", "voyager")
+SEARCHES = ("auto", "exact", "cells")
 
 _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
+
+#: Called with the fraction of the work that is done, 0 to 1.
+Progress: TypeAlias = Callable[[float], object]
 
 
 class KNNGraph(BaseEstimator):
@@ -54,9 +56,10 @@ class KNNGraph(BaseEstimator):
     n_neighbors : int, optional
         q, the neighbours of each sample. By default floor(log2 n) + 1.
     metric : str, default="euclidean"
-        Any metric that ``sklearn.neighbors.NearestNeighbors`` knows, or
-        "inner_product": d_ij = sqrt(M^2 - x_i'x_j), M the largest length of a sample.
-        "precomputed": X holds distances, see ``build``.
+        Any metric of ``sklearn.neighbors.NearestNeighbors``, or "inner_product":
+        d_ij = sqrt(M^2 - x_i'x_j), where M is the largest length of a sample.
+        "precomputed": X holds distances, for example the sparse graph of neighbours
+        that another index found; see Notes.
     include_self : bool, default=False
         Count the sample itself among its q neighbours and set S_ii = 1.
         Otherwise S_ii = 0.
@@ -64,34 +67,37 @@ class KNNGraph(BaseEstimator):
         The neighbour, never counting the sample itself, that sets sigma_i; the
         last one if there are fewer.
     n_jobs : int, optional
-        Threads of the search. By default all, or what scikit-learn takes. The graph
+        Threads of the search. By default all, or scikit-learn's default. The graph
         does not depend on it.
-    search : {"auto", "exact", "cells", "faiss", "voyager"}, default="auto"
+    search : {"auto", "exact", "cells"}, default="auto"
         How neighbours are found. "auto": exactly up to 100,000 samples, for at most 8
         features, and for sparse samples and metrics other than "euclidean", "cosine"
         and "inner_product"; otherwise by cells.
-        "cells": approximately, by comparing samples with those of near cells, then
+        "cells": approximately, by comparing samples with those of nearby cells, then
         with the neighbours of neighbours.
-        "faiss" and "voyager": by an approximate index of that library, which
-        ``pip install "lordclust[ann]"`` or ``pip install voyager`` installs.
     recall : float, default=0.95
-        Part of the true neighbours that an approximate search is to find. How widely
-        it searches follows from it.
+        Share of the true neighbours that an approximate search should find. It
+        determines how many cells are searched.
 
     Attributes
     ----------
     recall_ : float
-        Part of the true neighbours that the last search found, estimated on 1000
+        Share of the true neighbours that the last search found, estimated on 1000
         samples; 1 for an exact search.
 
     Notes
     -----
-    An approximate search proposes neighbours; their distances are exact.
-
-    The graph is symmetric in every bit, and does not depend on the unit of X.
+    The graph is exactly symmetric, and does not depend on the unit of X.
     sigma_i is at least 1e-3 of the median sigma, so copies of a sample are joined
     with weight 1. Weights below the smallest float are left out. Among neighbours
-    at the same distance the first in X are taken.
+    at the same distance the first in X are taken. An approximate search proposes
+    neighbours; their distances are exact.
+
+    Neighbours found by another index (faiss, hnswlib, pynndescent, annoy ...) are
+    accepted in two forms: arrays of indices and distances, see :meth:`from_neighbors`,
+    and a sparse matrix of shape (n, n) that stores the distance of each sample (row)
+    to its neighbours (columns), with ``metric="precomputed"``. It need not be
+    symmetric; a stored 0 on the diagonal is ignored, elsewhere it marks a copy.
 
     References
     ----------
@@ -105,6 +111,13 @@ class KNNGraph(BaseEstimator):
            [1, 0, 0, 0],
            [0, 0, 0, 1],
            [0, 0, 1, 0]])
+
+    Distances of neighbours from elsewhere:
+
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> D = kneighbors_graph([[0.0], [1.0], [5.0], [6.0]], 3, mode="distance")
+    >>> (KNNGraph(1, metric="precomputed").build(D) != S).nnz
+    0
     """
 
     def __init__(
@@ -126,18 +139,19 @@ class KNNGraph(BaseEstimator):
         self.search = search
         self.recall = recall
 
-    def build(self, X: Any, *, callback: Callable[[float], Any] | None = None) -> Graph:
+    def build(self, X: Samples, *, callback: Progress | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
 
         Parameters
         ----------
         X : array-like or sparse, shape (n, d)
-            One sample a row; any real numbers, not NaN. float32 stays float32. With
+            One sample per row; any real numbers, not NaN. float32 stays float32. With
             ``metric="precomputed"``, distances of shape (n, n): a sparse graph of
-            them, such as scikit-learn's ``kneighbors_graph(mode="distance")``, or all.
+            neighbours, such as scikit-learn's ``kneighbors_graph(mode="distance")``,
+            or all distances.
         callback : callable, optional
-            Called with the part of the work that is done, 0 to 1, now and then where
-            it takes long: for many samples of many features.
+            Called with the fraction of the work that is done, 0 to 1, from time to
+            time where it takes long: for many samples of many features.
 
         Returns
         -------
@@ -145,9 +159,8 @@ class KNNGraph(BaseEstimator):
         """
         self.__dict__.pop("_recall", None)
         if self.metric == "precomputed":
-            return self._from_ready(ready.from_graph(X))
-        X = check_samples(X, at_least=2)
-        check_spread(X)
+            return self._from_distances(precomputed.from_graph(X))
+        X = check_samples(X, distinct=True)
         n = X.shape[0]
         q = self._n_others(n)
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
@@ -158,19 +171,25 @@ class KNNGraph(BaseEstimator):
         if recall is not None:
             self._recall = recall
         sigma = floor_scales(d[:, nth - 1], d)
-        W = _weighted(index[:, :q], d[:, :q], sigma)
+        index = index[:, :q]
+        weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
+        fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions, a diagonal
+        narrow = np.int32 if fits else np.int64
+        indptr = np.arange(0, n * q + 1, q, dtype=narrow)
+        parts = weights.ravel(), index.ravel().astype(narrow), indptr
+        W = sparse.csr_array(parts, shape=(n, n))
         return _joined(W, diagonal=float(self.include_self))
 
-    def from_neighbors(self, indices: Any, distances: Any) -> Graph:
-        """Return the similarity graph of neighbours that are known already.
+    def from_neighbors(self, indices: ArrayLike, distances: ArrayLike) -> Graph:
+        """Return the similarity graph of neighbours that are already known.
 
         Parameters
         ----------
         indices : array-like of int, shape (n, m)
             Neighbours of each sample; the sample itself and -1 (none) are left out.
         distances : array-like of shape (n, m)
-            Their distances, in any unit. Take the roots of squared ones: faiss gives
-            those.
+            Their distances, in any unit. Take the square root if the index returns
+            squared distances, as faiss does.
 
         Returns
         -------
@@ -187,15 +206,15 @@ class KNNGraph(BaseEstimator):
                [0, 1, 0]])
         """
         self.__dict__.pop("_recall", None)
-        return self._from_ready(ready.from_lists(indices, distances))
+        return self._from_distances(precomputed.from_lists(indices, distances))
 
-    def _from_ready(self, D: Graph) -> Graph:
+    def _from_distances(self, D: Graph) -> Graph:
         """Return the similarity graph of a graph of distances."""
         nth = check_count(self.scale_neighbor, "scale_neighbor")
         q = None
         if self.n_neighbors is not None:
             q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
-        near, sigma = ready.nearest_in(D, q, nth)
+        near, sigma = precomputed.nearest_in(D, q, nth)
         sigma = floor_scales(sigma, near.data)
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
@@ -203,10 +222,10 @@ class KNNGraph(BaseEstimator):
 
     @property
     def recall_(self) -> float:
-        """Part of the true neighbours that the last search found."""
+        """Share of the true neighbours that the last search found."""
         return float(getattr(self, "_recall", 1.0))
 
-    def __call__(self, X: Any) -> Graph:
+    def __call__(self, X: Samples) -> Graph:
         """Return ``build(X)``, so that the object is itself an affinity."""
         return self.build(X)
 
@@ -226,32 +245,16 @@ class KNNGraph(BaseEstimator):
 
 
 def nearest(
-    X: Any,
+    X: Samples,
     count: int,
     metric: str = "euclidean",
     n_jobs: int | None = None,
-    callback: Callable[[float], Any] | None = None,
+    callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest other samples of each sample, nearest first.
+    """Return the ``count`` nearest others of each sample, and their distances.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, d)
-        One sample a row.
-    count : int
-        Neighbours a sample, at most n - 1.
-    metric : str, default="euclidean"
-        Any metric of scikit-learn, or "inner_product".
-    n_jobs : int, optional
-        Threads of the search.
-    callback : callable, optional
-        Called with the part of the work that is done, where it takes long.
-
-    Returns
-    -------
-    index : ndarray of int, shape (n, count)
-    distance : ndarray of float64, shape (n, count)
-        Up to a common factor, a power of two, when the metric is Euclidean.
+    The metric is any of scikit-learn, or "inner_product". Euclidean distances are
+    multiplied by a power of two, the same for all.
 
     Examples
     --------
@@ -259,27 +262,34 @@ def nearest(
     >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1)[0].ravel()
     array([1, 0, 1])
     """
+    from sklearn.neighbors import NearestNeighbors
+
     if metric == "inner_product":
         return _largest_products(X, count, n_jobs)
-    if metric != "euclidean":
-        X = X.astype(np.float64)
-        index, d = _search(X, min(count + SPARE, X.shape[0] - 1), metric, n_jobs)
-        return nearest_of(index, d.astype(np.float64), count)
-    unit = unit_scale(X)
-    if not sparse.issparse(X) and len(X) >= LARGE and X.shape[1] > TREE_DIM:
+    is_euclidean = metric == "euclidean"
+    unit = unit_scale(X) if is_euclidean else 1.0
+    centred = is_euclidean and not sparse.issparse(X)
+    if centred and len(X) >= LARGE and X.shape[1] > TREE_DIM:
         from lordclust.graph import _brute  # numba loads only when it is worth it
 
         return _brute.nearest(X, count, SPARE, unit, n_jobs, callback)
-    index, _ = _search(_centred(X, unit), min(count + SPARE, X.shape[0] - 1))
-    return nearest_of(index, _distances(X, index, unit), count)
+    Z = X.astype(np.float64) * unit
+    if centred:
+        Z = Z - Z.mean(axis=0)  # an origin far away would cost digits
+    wanted = min(count + SPARE, X.shape[0] - 1)
+    search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=n_jobs)
+    with openmp():
+        d, index = search.fit(Z).kneighbors()
+    d = _distances(X, index, unit) if is_euclidean else d.astype(np.float64)
+    return nearest_of(index, d, count)
 
 
 def find_nearest(
-    X: Any,
+    X: Samples,
     count: int,
     metric: str = "euclidean",
     n_jobs: int | None = None,
-    callback: Callable[[float], Any] | None = None,
+    callback: Progress | None = None,
     *,
     search: str = "auto",
     recall: float = 0.95,
@@ -289,28 +299,40 @@ def find_nearest(
     ``search`` and ``recall`` are those of :class:`KNNGraph`, the rest is as in
     :func:`nearest`.
     """
-    how = _chosen(X, metric, search)
-    if how == "exact":
-        return *nearest(X, count, metric, n_jobs, callback), None
-    target, n_threads = _share(recall), count_threads(n_jobs)
-    frame = FRAMES[metric](X)
-    if how == "cells":
-        from lordclust.graph import _cells
-
-        index, d, found = _cells.nearest(
-            frame, count, SPARE, target=target, n_threads=n_threads, callback=callback
+    if search not in SEARCHES:
+        raise ValueError(
+            f"search must be one of {', '.join(SEARCHES)}, got {search!r}. To use the "
+            "neighbours of another index, pass them to KNNGraph().from_neighbors."
         )
-    else:
-        from lordclust.graph import _ann
+    is_sparse = sparse.issparse(X)
+    served = metric in SEARCH_SPACES and not is_sparse
+    if search == "auto":
+        large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] > QUICK_TREE_DIM
+        search = "cells" if served and large else "exact"
+    if search == "exact":
+        return *nearest(X, count, metric, n_jobs, callback), None
+    if not served:
+        got = "sparse samples" if is_sparse else f"metric={metric!r}"
+        raise ValueError(
+            f"search={search!r} needs dense samples and one of the metrics "
+            f'{", ".join(SEARCH_SPACES)}, got {got}. Use search="exact".'
+        )
+    is_number = isinstance(recall, numbers.Real) and not isinstance(recall, bool)
+    if not is_number or not 0 < recall <= 1:
+        raise ValueError(
+            f"recall must be a number above 0 and up to 1, got {recall!r}. Try 0.95, "
+            'or search="exact".'
+        )
+    from lordclust.graph import _cells
 
-        index, d, found = _ann.nearest(
-            frame, count, SPARE, library=how, target=target, n_threads=n_threads,
-            callback=callback,
-        )  # fmt: skip
-    if found < target:
+    index, d, found = _cells.nearest(
+        SEARCH_SPACES[metric](X), count, SPARE, target=float(recall),
+        n_threads=count_threads(n_jobs), callback=callback,
+    )  # fmt: skip
+    if found < recall:
         warnings.warn(
             f"The approximate search found {found:.1%} of the nearest neighbours of "
-            f"a sample, less than recall={target:g}. Pass a KNNGraph with "
+            f"a sample, less than recall={recall:g}. Pass a KNNGraph with "
             'search="exact", or with a lower recall.',
             UserWarning,
             stacklevel=3,
@@ -318,37 +340,10 @@ def find_nearest(
     return index, d, found
 
 
-def _chosen(X: Any, metric: str, search: str) -> str:
-    """Return how to search: "exact", or one of the approximate ways."""
-    check_choice(search, SEARCHES, "search")
-    served = metric in FRAMES and not sparse.issparse(X)
-    if search == "auto":
-        large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] > QUICK_TREE_DIM
-        return "cells" if served and large else "exact"
-    if search != "exact" and not served:
-        got = "sparse samples" if sparse.issparse(X) else f"metric={metric!r}"
-        raise ValueError(
-            f"search={search!r} needs dense samples and one of the metrics "
-            f'{", ".join(FRAMES)}, got {got}. Use search="exact".'
-        )
-    return search
-
-
-def _share(recall: Any) -> float:
-    """Return the recall to reach, above 0 and at most 1."""
-    number = isinstance(recall, numbers.Real) and not isinstance(recall, bool)
-    if not number or not 0 < float(recall) <= 1:
-        raise ValueError(
-            f"recall must be a number above 0 and up to 1, got {recall!r}. Try 0.95, "
-            'or search="exact".'
-        )
-    return float(recall)
-
-
 def _largest_products(
-    X: Any, count: int, n_jobs: int | None
+    X: Samples, count: int, n_jobs: int | None
 ) -> tuple[IntArray, FloatArray]:
-    """Return the others of the largest inner products with each sample."""
+    """Return for each sample the others with the largest inner products."""
     from sklearn.neighbors import NearestNeighbors
 
     if sparse.issparse(X):
@@ -356,87 +351,41 @@ def _largest_products(
             'metric="inner_product" needs dense samples, got sparse ones. Use '
             'metric="cosine", or X.toarray() if that fits in memory.'
         )
-    frame, own = FRAMES["inner_product"](X), np.arange(len(X))
-    asked = min(count + SPARE + 1, len(X))  # one may be the sample itself
-    search = NearestNeighbors(n_neighbors=asked, n_jobs=n_jobs).fit(frame.base)
+    space, own = SEARCH_SPACES["inner_product"](X), np.arange(len(X))
+    wanted = min(count + SPARE + 1, len(X))  # one may be the sample itself
+    search = NearestNeighbors(n_neighbors=wanted, n_jobs=n_jobs).fit(space.base)
     with openmp():
-        index = search.kneighbors(frame.queries(own), return_distance=False)
-    d = frame.measure(own, index)
+        index = search.kneighbors(space.queries(own), return_distance=False)
+    d = space.measure(own, index)
     d[index == own[:, None]] = np.inf
     return nearest_of(index, d, count)
 
 
-def _search(
-    X: Any, count: int, metric: str = "euclidean", n_jobs: int | None = None
-) -> tuple[IntArray, FloatArray]:
-    """Return neighbours and distances as scikit-learn finds them."""
-    from sklearn.neighbors import NearestNeighbors
-
-    search = NearestNeighbors(n_neighbors=count, metric=metric, n_jobs=n_jobs)
-    with openmp():
-        d, index = search.fit(X).kneighbors()
-    return index, d
-
-
-def _centred(X: Any, unit: float) -> Any:
-    """Return unit * X around its mean: a far origin would cost digits."""
-    X = X.astype(np.float64) * unit
-    return X if sparse.issparse(X) else X - X.mean(axis=0)
-
-
-def _distances(X: Any, index: IntArray, unit: float) -> FloatArray:
+def _distances(X: Samples, index: IntArray, unit: float) -> FloatArray:
     """Return ||x_i - x_j|| * unit by differences: exact zeros for copies."""
-    measure = _sparse_norms if sparse.issparse(X) else _dense_norms
-    rows = max(1, _CHUNK_NUMBERS // (index.shape[1] * X.shape[1]))
+    n, count = index.shape
+    rows = max(1, _CHUNK_NUMBERS // (count * X.shape[1]))
     d = np.empty(index.shape)
-    for start in range(0, len(index), rows):
+    for start in range(0, n, rows):
         part = slice(start, start + rows)
-        d[part] = measure(X, part, index[part], unit)
+        if sparse.issparse(X):
+            i = np.repeat(np.arange(n)[part], count)
+            others = X[index[part].ravel()].astype(np.float64) * unit
+            gap = X[i].astype(np.float64) * unit - others
+            d[part] = np.sqrt(np.asarray((gap * gap).sum(axis=1))).reshape(-1, count)
+        else:
+            others = X[index[part]].astype(np.float64) * unit
+            gap = X[part, None, :].astype(np.float64) * unit - others
+            d[part] = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
     return d
-
-
-def _dense_norms(
-    X: FloatArray, part: slice, index: IntArray, unit: float
-) -> FloatArray:
-    """Return the lengths of x_i - x_j, times unit, for the rows i of a part."""
-    others = X[index].astype(np.float64) * unit
-    gap = X[part, None, :].astype(np.float64) * unit - others
-    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
-
-
-def _sparse_norms(X: Any, part: slice, index: IntArray, unit: float) -> FloatArray:
-    """Return the lengths of x_i - x_j, times unit, for the rows i of a part."""
-    i = np.repeat(np.arange(X.shape[0])[part], index.shape[1])
-    others = X[index.ravel()].astype(np.float64) * unit
-    gap = X[i].astype(np.float64) * unit - others
-    squares = np.asarray((gap * gap).sum(axis=1))
-    return np.asarray(np.sqrt(squares).reshape(index.shape))
 
 
 def nearest_of(
     index: IntArray, d: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest of the found, equal distances in the order of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_of(np.array([[4, 9, 2]]), np.array([[1.0, 0.5, 1.0]]), 2)
-    (array([[9, 2]]), array([[0.5, 1. ]]))
-    """
+    """Return the nearest of the candidates, equal distances in the order of X."""
     order = np.lexsort((index, d), axis=1)[:, :count]
     return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
-
-
-def _weighted(index: IntArray, d: FloatArray, sigma: FloatArray) -> Graph:
-    """Return the directed graph of self-tuning weights."""
-    n, q = index.shape
-    weights = self_tuning_weights(d, sigma[:, None], sigma[index])
-    fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions and a diagonal
-    narrow = np.int32 if fits else np.int64
-    indptr = np.arange(0, n * q + 1, q, dtype=narrow)
-    parts = (weights.ravel(), index.ravel().astype(narrow), indptr)
-    return sparse.csr_array(parts, shape=(n, n))
 
 
 def _joined(W: Graph, diagonal: float) -> Graph:

@@ -1,18 +1,17 @@
-"""Small operations on a similarity S, dense or sparse."""
+"""Operations on a similarity S, dense or sparse."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import Graph
+from lordclust._core.typing import FloatArray, Graph
 from lordclust._core.validation import check_square
 
 
 @dataclass(frozen=True)
 class ComponentReport:
-    """How a graph hangs together.
+    """Connectivity of a graph.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ class ComponentReport:
     n_isolated: int
 
 
-def symmetrize(S: Any) -> Graph:
+def symmetrize(S: Graph) -> Graph:
     """Return (S + S') / 2.
 
     Parameters
@@ -54,7 +53,7 @@ def symmetrize(S: Any) -> Graph:
     return half + half.T
 
 
-def scale_to_unit_sum(S: Any, weight: Any = None) -> Graph:
+def scale_to_unit_sum(S: Graph, weight: FloatArray | None = None) -> Graph:
     """Return S / (1'S1), whose entries sum to one as those of VV' do.
 
     Parameters
@@ -62,7 +61,7 @@ def scale_to_unit_sum(S: Any, weight: Any = None) -> Graph:
     S : ndarray or sparse, shape (n, n)
         Similarity with a positive sum.
     weight : ndarray of shape (n,), optional
-        How much each sample counts: then w'Sw becomes one.
+        Weights of the samples: then w'Sw becomes one.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def scale_to_unit_sum(S: Any, weight: Any = None) -> Graph:
     return S / total
 
 
-def component_report(S: Any) -> ComponentReport:
+def component_report(S: Graph) -> ComponentReport:
     """Count the connected components and the isolated vertices of S.
 
     Parameters

@@ -1,26 +1,16 @@
 """Graphs of neighbours that were found elsewhere."""
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, Graph
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_indices, to_array
 
 
-def from_graph(D: Any) -> Graph:
-    """Return a graph of distances without its diagonal; stored zeros are copies.
+def from_graph(D: Graph) -> Graph:
+    """Return a graph of distances without its diagonal; a stored 0 marks a copy.
 
-    Parameters
-    ----------
-    D : sparse or array-like, shape (n, n)
-        Distances: what a sparse D does not store is no neighbour.
-
-    Examples
-    --------
-    >>> from_graph([[0.0, 2.0], [2.0, 0.0]]).data
-    array([2., 2.])
+    Pairs that a sparse D does not store are not neighbours.
     """
     is_sparse = sparse.issparse(D)
     D = D if is_sparse else to_array(D, "X")
@@ -41,21 +31,14 @@ def from_graph(D: Any) -> Graph:
     return _graph(row, column, D.ravel(), n)
 
 
-def from_lists(indices: Any, distances: Any) -> Graph:
-    """Return neighbours and distances, row by row, as a graph of distances.
-
-    Examples
-    --------
-    >>> from_lists([[0, 1], [1, -1]], [[0.0, 3.0], [0.0, 0.0]]).toarray()
-    array([[0., 3.],
-           [0., 0.]])
-    """
+def from_lists(indices: ArrayLike, distances: ArrayLike) -> Graph:
+    """Return neighbours and distances, row by row, as a graph of distances."""
     index, d = to_array(indices, "indices"), to_array(distances, "distances")
     if index.ndim != 2 or index.shape != d.shape or index.dtype.kind not in "iu":
         raise ValueError(
-            "indices and distances must be whole numbers and numbers of the same "
-            f"shape (n, m), got {index.dtype} of shape {index.shape} and {d.dtype} of "
-            f"shape {d.shape}. Pass a row of neighbours for each sample."
+            "indices (integers) and distances must have the same shape (n, m), got "
+            f"{index.dtype} of shape {index.shape} and {d.dtype} of shape {d.shape}. "
+            "Pass one row of neighbours per sample."
         )
     n = len(index)
     if index.size and (index.min() < -1 or index.max() >= n):
@@ -68,7 +51,7 @@ def from_lists(indices: Any, distances: Any) -> Graph:
     return _graph(row, index[there], d[there], n)
 
 
-def _graph(row: Any, column: Any, d: Any, n: int) -> Graph:
+def _graph(row: IntArray, column: IntArray, d: FloatArray, n: int) -> Graph:
     """Return checked distances between different samples as a CSR array."""
     if d.dtype.kind not in "biuf":
         raise ValueError(
@@ -81,16 +64,16 @@ def _graph(row: Any, column: Any, d: Any, n: int) -> Graph:
         raise ValueError(
             "distances must be finite numbers of 0 or more, got "
             f"{'NaN or infinity' if not np.all(np.isfinite(d)) else d.min()}. Pass "
-            "distances, not similarities; leave out what is no neighbour."
+            "distances, not similarities; leave out pairs that are not neighbours."
         )
     if d.size == 0:
         raise ValueError(
-            "the graph of distances joins no two samples. Pass at least one neighbour "
-            "other than the sample itself."
+            "The graph of distances has no edges. Pass at least one neighbour other "
+            "than the sample itself."
         )
     order = np.lexsort((d, column, row))
     row, column, d = row[order], column[order], d[order]
-    # Of a neighbour named twice, the nearest.
+    # Of a neighbour listed twice, the nearest.
     first = (np.diff(row, prepend=-1) != 0) | (np.diff(column, prepend=-1) != 0)
     row, column, d = row[first], column[first], d[first]
     counts = np.bincount(row, minlength=n)
@@ -101,8 +84,8 @@ def _graph(row: Any, column: Any, d: Any, n: int) -> Graph:
 def nearest_in(D: Graph, q: int | None, nth: int) -> tuple[Graph, FloatArray]:
     """Return the q nearest in each row (all by default), and the nth distance.
 
-    A row with fewer has what it has; its last distance is the nth. A row without any
-    has the distance 0. Equal distances come in the order of the samples.
+    A row with fewer keeps them all; its last distance is the nth. A row without any
+    has the distance 0. Ties are broken by the order of the samples.
 
     Examples
     --------
@@ -114,8 +97,8 @@ def nearest_in(D: Graph, q: int | None, nth: int) -> tuple[Graph, FloatArray]:
     n, counts = D.shape[0], np.diff(D.indptr)
     if q is not None and not 1 <= q <= counts.max():
         raise ValueError(
-            f"n_neighbors asks for {q} others of each sample, but the graph of "
-            f"distances has {counts.max()} at most. Pass None for all of them."
+            f"n_neighbors requires {q} neighbours of each sample, but the graph of "
+            f"distances has at most {counts.max()}. Pass None for all of them."
         )
     row = np.repeat(np.arange(n), counts)
     order = np.lexsort((D.indices, D.data, row))

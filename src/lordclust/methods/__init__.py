@@ -1,10 +1,10 @@
-"""The estimators, one file a method; each is loaded on first use."""
+"""The estimators, one file per method; each is loaded on first use."""
 
 from typing import Any
 
-from lordclust.registry import METHODS
+from lordclust.registry import BUILT_IN
 
-_CLASSES = {method.class_name: method for method in METHODS.values()}
+_CLASSES = {method.class_name: method for method in BUILT_IN}
 
 __all__ = list(_CLASSES)
 

@@ -1,14 +1,15 @@
-"""What a fitted model over Omega(mu) answers: new samples, pairs, how sure it is."""
+"""Prediction and uncertainty: new samples, pairs, confusable clusters."""
 
+from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count, check_proportions, refuse_both
 from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
@@ -31,25 +32,25 @@ from lordclust.rounding.transport import (
 class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
 
-    proba_top: Any
+    proba_top: int | None
+    affinity: str | KNNGraph | Callable[[Graph], Graph]
 
     # Set by fit.
-    affinity: Any
-    membership_: Any  # an array, sparse with proba_top
+    membership_: Graph  # sparse with proba_top
     proportions_: FloatArray
-    V_: Any
+    V_: Graph
     _weight: FloatArray
     _extension: Extension | None
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Graph) -> Graph:
         """Return the membership of samples, new ones or the fitted ones.
 
         A sample's membership is the average over its nearest fitted samples, with
         self-tuning weights; a copy of a fitted sample has that sample's membership.
-        Every sample is treated alone: the others in X change nothing. With
+        Every sample is treated independently of the others in X. With
         ``affinity="precomputed"`` the rows of X are similarities to the fitted
         samples, and are the weights; negative ones count as 0.
 
@@ -64,7 +65,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         return self._predicted(X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Graph) -> Graph:
         """Return P(cluster j | sample) for new samples: the same as ``transform``.
 
         Parameters
@@ -87,14 +88,14 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         return self._predicted(X)
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Graph) -> IntArray:
         """Return the most probable cluster of each sample, new or fitted.
 
-        Every sample is treated alone, so no sizes are met: see ``assign``. A fitted
-        sample without copies gets the label it has in ``membership_``, and this is
-        ``labels_`` unless labels were rounded to exact sizes. Rows of similarities
-        (``affinity="precomputed"``) do not say which sample they are of: there also
-        a fitted sample gets the average over the samples it is similar to.
+        Every sample is treated independently, so sizes are not met: see ``assign``. A
+        fitted sample without copies gets its most probable cluster in
+        ``membership_``, which is its label in ``labels_`` unless labels were rounded to
+        exact sizes. Rows of similarities (``affinity="precomputed"``) do not identify
+        samples: there a fitted sample also gets the average over similar samples.
 
         Parameters
         ----------
@@ -115,14 +116,18 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return labels_from(self._predicted(X))
 
     def assign(
-        self, X: Any, *, proportions: Any = None, cluster_sizes: Any = None
+        self,
+        X: Graph,
+        *,
+        proportions: ArrayLike | None = None,
+        cluster_sizes: ArrayLike | None = None,
     ) -> IntArray:
-        """Return labels of a batch of samples that have exactly the sizes asked for.
+        """Return labels of a batch of samples that have exactly the sizes requested.
 
         Of all labels with these sizes, they have the largest total membership
         sum_i P(i, labels[i]), P from ``predict_proba``. Unlike in ``predict``, a
         sample's label depends on the whole batch. Near tau = 1 most memberships are
-        0 or 1 and say little about whom to move: a smaller tau ranks the samples.
+        0 or 1 and hardly rank the samples: use a smaller tau.
 
         Parameters
         ----------
@@ -163,7 +168,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     # -- pairs and blocks ---------------------------------------------------------
 
-    def pair_probability(self, i: Any, j: Any) -> FloatArray:
+    def pair_probability(self, i: ArrayLike, j: ArrayLike) -> FloatArray:
         """Return Z_ij = P(y_i = y_j | x_i, x_j) for pairs of fitted samples.
 
         Parameters
@@ -204,14 +209,14 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         n, k = self.V_.shape
         return float(max(0.0, k / n - self._norm2))
 
-    # -- how sure -----------------------------------------------------------------
+    # -- uncertainty -----------------------------------------------------------------
 
     @property
     def uncertainty_(self) -> FloatArray:
-        """Entropy of each fitted sample's membership, from 0 (sure) to 1 (uniform).
+        """Entropy of each fitted sample's membership, from 0 (certain) to 1 (uniform).
 
-        In units of log(n_clusters); with one cluster all samples are sure. Near
-        tau = 1 it is 0 for almost all: ask at a smaller tau, or see ``agreement``.
+        In units of log(n_clusters); 0 for all samples if there is one cluster. Near
+        tau = 1 it is 0 for almost all: use a smaller tau, or see ``agreement``.
 
         Examples
         --------
@@ -230,7 +235,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def confusable_pairs(
         self, top: int | None = None, *, n_samples: int = 10
     ) -> list[ConfusablePair]:
-        """Return the pairs of clusters that share probability, the worst first.
+        """Return the pairs of clusters that share probability, the largest share first.
 
         Clusters a and b share
 
@@ -238,21 +243,21 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         of the smaller one, P = ``membership_`` and w the sample weights: 0 if no
         sample may be in both, 1 if no sample is more probable in the smaller cluster
-        than in the other. Pairs that share nothing are left out: near tau = 1 almost
-        all are, so ask at a smaller tau.
+        than in the other. Pairs that share nothing are left out: near tau = 1 these are
+        almost all, so use a smaller tau.
 
         Parameters
         ----------
         top : int, optional
             How many pairs to return; by default all.
         n_samples : int, default=10
-            How many samples to name for each pair, at most.
+            Largest number of samples listed for each pair.
 
         Returns
         -------
         pairs : list of ConfusablePair
             Named tuples ``(a, b, share, samples)`` with a < b; ``samples`` are the
-            samples with the largest min(P_ia, P_ib), the most doubtful first.
+            samples with the largest min(P_ia, P_ib), in decreasing order.
 
         Examples
         --------
@@ -272,27 +277,28 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     # -- shared steps -------------------------------------------------------------
 
-    def _predicted(self, X: Any) -> Any:
-        """Return the memberships of samples, each on its own."""
+    def _predicted(self, X: Graph) -> Graph:
+        """Return the memberships of samples, each independently."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._extension is None:
-            if not self._takes_similarities():
+            if isinstance(self.affinity, KNNGraph):
                 raise ValueError(
                     'A model fitted on distances (KNNGraph(metric="precomputed")) has '
                     "no samples to compare new ones with. Fit it on samples, or pass "
                     'similarities with affinity="precomputed".'
                 )
             return self._average(X)
-        return self._cut(self._extension.weights(X) @ self.membership_)
+        P = self._extension.weights(X) @ self.membership_
+        return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
 
-    def _cut(self, P: Any) -> Any:
-        """Return memberships with as many clusters a sample as ``membership_`` has."""
-        if not sparse.issparse(P):
+    def _cut(self, P: Graph) -> Graph:
+        """Return memberships of as many clusters per sample as ``membership_`` has."""
+        if self.proba_top is None or not sparse.issparse(self.membership_):
             return np.asarray(P)
-        return top_entries(sparse.csr_array(P), self.proba_top)
+        return top_entries(P, self.proba_top)
 
-    def _average(self, weights: Any) -> Any:
+    def _average(self, weights: Graph) -> Graph:
         """Return memberships averaged with given similarities as weights."""
         # Row by row, as a product of dense matrices would not be in every bit.
         W = sparse.csr_array(weights.astype(np.float64))
@@ -303,12 +309,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         P = P.toarray() if sparse.issparse(P) else np.asarray(P)
         lonely = total[:, 0] <= 0
         P[lonely], total[lonely] = self.proportions_, 1.0
-        P = np.asarray(P / total)
-        if sparse.issparse(self.membership_):
-            return top_entries(P, self.proba_top)
-        return P
+        return self._cut(np.asarray(P / total))
 
-    def _make_extension(self, X: Any) -> Extension:
+    def _make_extension(self, X: Graph) -> Extension:
         """Return the weights from new samples, as the graph was built."""
         graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
         return Extension(
@@ -324,7 +327,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _n_features_out(self) -> int:
         return int(self.membership_.shape[1])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -348,7 +351,9 @@ def _sharing_pairs(
     return sorted(pairs, key=lambda pair: -pair.share)
 
 
-def _sharing_in_sparse(P: Any, weight: FloatArray, count: int) -> list[ConfusablePair]:
+def _sharing_in_sparse(
+    P: Graph, weight: FloatArray, count: int
+) -> list[ConfusablePair]:
     """Do as :func:`_sharing_pairs` does, by the pairs that samples have."""
     k, mass = P.shape[1], weight @ P
     counts = np.diff(P.indptr)

@@ -1,19 +1,18 @@
-"""What all estimators share: input, restarts, and what a fit leaves."""
+"""What all estimators share: input, restarts, and fitted attributes."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import (
     check_count,
     check_dense_size,
@@ -21,17 +20,19 @@ from lordclust._core.validation import (
     check_positive,
     check_range,
 )
+from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
+from lordclust.solver.arrays import from_tensor
 
 Rngs = list[np.random.Generator]
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
-    """How every estimator reads its input."""
+    """The input of every estimator."""
 
     #: Whether a larger objective is better.
     maximises: ClassVar[bool] = False
@@ -45,36 +46,32 @@ class Clusterer(ClusterMixin, BaseEstimator):
     n_clusters: int
 
     def _is_precomputed(self) -> bool:
-        """Tell whether X holds similarities, or distances for a KNNGraph."""
+        """Return whether X holds similarities, or distances for a KNNGraph."""
         affinity = getattr(self, "affinity", None)
-        return self._takes_similarities() or (
-            isinstance(affinity, KNNGraph) and affinity.metric == "precomputed"
-        )
-
-    def _takes_similarities(self) -> bool:
-        affinity = getattr(self, "affinity", None)
+        if isinstance(affinity, KNNGraph):
+            affinity = affinity.metric
         return isinstance(affinity, str) and affinity == "precomputed"
 
-    def _check_X(self, X: Any, *, reset: bool = True) -> Any:
+    def _check_X(self, X: Graph, *, reset: bool = True) -> Graph:
         """Return X checked as scikit-learn does."""
-        accept: Any = "csr" if self.takes_sparse else False
+        accept: list[str] | str | bool = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
         with np.errstate(invalid="ignore"):  # it adds all numbers up
             return validate_data(
-                self, X, accept_sparse=accept, accept_large_sparse=True,
+                self, from_tensor(X), accept_sparse=accept, accept_large_sparse=True,
                 dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
             )  # fmt: skip
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Graph) -> Graph:
         """Return the checked S, or X itself."""
         if not self.takes_graph:
             check_range(X.data if sparse.issparse(X) else X, "X")
             return X
         who = type(self).__name__ if self.nonnegative else False
-        tell = callbacks.graph_share(self)
+        notify = callbacks.graph_share(self)
         build = find_affinity(self.affinity)
-        S = build_affinity(build, X, nonnegative=who, callback=tell)
+        S = build_affinity(build, X, nonnegative=who, callback=notify)
         self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
@@ -85,7 +82,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
 
     @property
     def recall_(self) -> float:
-        """Part of the true neighbours that the graph was built from."""
+        """Fraction of the true neighbours that the graph was built from."""
         found: float | None = getattr(self, "_recall", None)
         if found is None or not self.__sklearn_is_fitted__():
             raise AttributeError(
@@ -97,7 +94,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")  # n_features_in_ outlives a failed fit
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse or self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
@@ -107,12 +104,12 @@ class Clusterer(ClusterMixin, BaseEstimator):
 class RestartClusterer(Clusterer):
     """A method run from several starts, of which the best objective is kept.
 
-    A method adds its parameters and ``_solve``. A parameter of one of these names
-    means the same in every method, and is checked here: ``n_clusters, affinity,
+    A method adds its parameters and ``_solve``. Parameters with these names mean the
+    same in every method, and are checked here: ``n_clusters, affinity,
     n_init, max_iter, tol, max_dense``.
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Graph, y: object = None) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -141,14 +138,14 @@ class RestartClusterer(Clusterer):
     # -- what a method adds -------------------------------------------------------
 
     @abstractmethod
-    def _solve(self, data: Any, k: int, rngs: Rngs) -> Iterable[Run]:
+    def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         """Yield one run for each generator, or a single one if nothing is random.
 
         ``data`` is the checked S, or X for a method with ``takes_graph = False``.
         """
 
     def _check_parameters(self) -> None:
-        """Refuse what no fit can use."""
+        """Raise an error for parameters that no fit can use."""
         for name in ("n_init", "max_iter"):
             if hasattr(self, name):
                 check_count(getattr(self, name), name)
@@ -156,13 +153,13 @@ class RestartClusterer(Clusterer):
             check_positive(self.tol, "tol")
 
     def _shares(self, k: int) -> FloatArray:
-        """Return what tells clusters apart: equal shares are interchangeable."""
+        """Return the shares; clusters of equal share are interchangeable."""
         return np.full(k, 1 / k)
 
     # -- shared steps of fit ------------------------------------------------------
 
     def _check_size(self, n: int) -> None:
-        """Refuse more samples than a method with n x n matrices should take."""
+        """Raise an error if a method with n x n matrices gets too many samples."""
         if hasattr(self, "max_dense"):
             check_dense_size(n, self.max_dense, type(self).__name__)
 
@@ -186,7 +183,7 @@ class RestartClusterer(Clusterer):
         return best, np.array(objectives)
 
     def _had_enough(self) -> bool:
-        """Tell that a start is done; return whether that was enough."""
+        """Report that a start is done; return whether to stop."""
         return callbacks.step(self, "start", 1 / getattr(self, "n_init", 1))
 
     def _keep(self, run: Run, k: int) -> Self:
@@ -205,24 +202,22 @@ class RestartClusterer(Clusterer):
         return self
 
     def _warn(self, run: Run, k: int) -> None:
-        """Say what a user should know about the kept run."""
+        """Warn if the kept run did not converge or has empty clusters."""
         name = type(self).__name__
         if not run.converged:
             limit = getattr(self, "max_iter", run.n_iter)
-            warnings.warn(
+            warn_user(
                 f"{name} stopped at max_iter={limit} before reaching its tolerance. "
                 "Raise max_iter or loosen tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         found = len(np.unique(run.labels))
         if found < k:
             hint = "Raise n_init or lower" if hasattr(self, "n_init") else "Lower"
-            warnings.warn(
-                f"{name} found {found} of the {k} clusters asked for: the others are "
+            warn_user(
+                f"{name} found {found} of the {k} clusters requested: the others are "
                 f"empty. {hint} n_clusters.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 
@@ -233,7 +228,7 @@ class EmbeddingMixin:
     n_clusters: int
     n_init: int
 
-    def relabel(self, random_state: Any = None) -> IntArray:
+    def relabel(self, random_state: Seed = None) -> IntArray:
         """Return the labels of another rounding of the same ``embedding_``.
 
         k-means depends on its random starts: studies report the mean over many

@@ -1,4 +1,4 @@
-"""Who hears of a fit: scikit-learn's callbacks, where they exist, and a listener."""
+"""Progress of a fit: scikit-learn's callbacks, where they exist, and a listener."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,13 +31,13 @@ except ImportError:  # before scikit-learn 1.9
 
 
 class Listener(Protocol):
-    """Hears how far a fit is, with any scikit-learn: for the command line."""
+    """Receives the progress of a fit, with any scikit-learn: for the command line."""
 
     def graph(self, share: float) -> None:
-        """Hear how much of the graph is built, 0 to 1."""
+        """Receive the fraction of the graph that is built, 0 to 1."""
 
     def part(self, name: str, gain: float) -> bool:
-        """Hear what is done, and how much of the whole; return whether to stop."""
+        """Receive what is done, and its part of the work; return whether to stop."""
 
 
 # Paths run side by side, but callbacks expect one call at a time.
@@ -46,7 +46,7 @@ _ONE_AT_A_TIME = Lock()
 
 @contextmanager
 def heard_by(model: Any, listener: Listener) -> Iterator[None]:
-    """Let a listener hear of the fits of a model."""
+    """Report the fits of a model to a listener."""
     model._listener = listener
     try:
         yield
@@ -55,22 +55,22 @@ def heard_by(model: Any, listener: Listener) -> Iterator[None]:
 
 
 def begin(model: Any) -> None:
-    """Tell callbacks that a fit begins; how many steps it takes is not known."""
+    """Report that a fit begins; its number of steps is not known."""
     if hasattr(model, "_init_callback_context"):
         task = model._init_callback_context(max_subtasks=None)
         task.call_on_fit_task_begin(estimator=model)
 
 
 def graph_share(model: Any) -> Callable[[float], None] | None:
-    """Return who hears how much of the graph is built, if anyone does."""
+    """Return what receives the progress of the graph, if anything does."""
     listener: Listener | None = getattr(model, "_listener", None)
     return None if listener is None else listener.graph
 
 
 def step(model: Any, name: str, gain: float = 0.0) -> bool:
-    """Tell that a part of the fit is done; return whether to stop there.
+    """Report that a part of the fit is done; return whether to stop there.
 
-    ``gain`` is how much of the work after the graph it was, 0 to 1.
+    ``gain`` is its part of the work after the graph, 0 to 1.
     """
     listener: Listener | None = getattr(model, "_listener", None)
     task = getattr(model, "_callback_fit_ctx", None)
@@ -86,7 +86,7 @@ def step(model: Any, name: str, gain: float = 0.0) -> bool:
 
 
 def end(model: Any) -> None:
-    """Tell callbacks that the fit is done."""
+    """Report that the fit is done."""
     task = getattr(model, "_callback_fit_ctx", None)
     if task is not None:
         task.call_on_fit_task_end(estimator=model)

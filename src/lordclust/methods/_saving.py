@@ -1,25 +1,28 @@
-"""Fitted models as files: plain numbers and one document, no pickles."""
+"""Fitted models as files: plain arrays and one JSON document, no pickles."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from lordclust._core.typing import Graph, Json
 from lordclust._core.validation import check_indices, check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
 from lordclust.graph import KNNGraph
-from lordclust.methods._agreement import Posed
 from lordclust.result import Selection
 from lordclust.solver.omega import Omega
-from lordclust.solver.problem import Spectrum
+from lordclust.solver.problem import BLoRDProblem
+from lordclust.solver.spectrum import Spectrum
 
 FORMAT = "lordclust model"
-VERSION = 1
+VERSION = 2
 
 #: Fitted arrays: their type, and what their lengths are (any for "*"). Floats are
 #: double throughout.
@@ -75,7 +78,7 @@ class SavedModel:
 
     # What fit sets hides these.
     affinity_matrix_: Any = _OfGraph()
-    _posed: Any = _OfGraph()
+    _problem: Any = _OfGraph()
     _check_parameters: Any  # of the estimator
 
     def save(
@@ -86,10 +89,10 @@ class SavedModel:
         force: bool = False,
         extras: dict[str, Any] | None = None,
     ) -> None:
-        """Write the fitted model to a file, whole or not at all.
+        """Write the fitted model to a file, atomically.
 
         The file holds the parameters, all fitted attributes and what ``predict``
-        needs, the samples among it: whoever has the file has the data. It is a zip
+        needs, including the samples: whoever has the file has the data. It is a zip
         file of plain arrays and one JSON document; by convention its name ends in
         ``.lord``.
 
@@ -102,8 +105,8 @@ class SavedModel:
         force : bool, default=False
             Replace a file that exists.
         extras : dict, optional
-            What else to keep, as JSON can hold it: the names of columns, how features
-            were scaled. It comes back as ``extras_``.
+            What else to keep, as JSON: the names of columns, how features were scaled.
+            It is restored as ``extras_``.
 
         Raises
         ------
@@ -138,13 +141,13 @@ class SavedModel:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return the model that ``save`` wrote; it answers as it did, in every bit.
+        """Return the model that ``save`` wrote; its results are the same to the bit.
 
         Parameters
         ----------
         path : str or Path
-            The file. It may come from anyone: nothing in it is run, and a damaged
-            one is refused.
+            The file. It may come from anyone: nothing in it is executed, and a damaged
+            file raises an error.
 
         Returns
         -------
@@ -154,7 +157,7 @@ class SavedModel:
         Raises
         ------
         lordclust.files.InputError
-            If it is not a whole model file of this class.
+            If it is not a complete model file of this class.
         """
         document, arrays = read_archive(path)
         name = document.get("class")
@@ -169,7 +172,7 @@ class SavedModel:
 
 
 def load_model(path: str | Path) -> Any:
-    """Return a saved model, whichever of the two it is.
+    """Return a saved model of either class.
 
     Parameters
     ----------
@@ -193,7 +196,7 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         raise InputError(
             path,
-            f"it is not a model file of version {VERSION}, but says format "
+            f"it is not a model file of version {VERSION}: its format is "
             f"{document.get('format')!r}, version {document.get('version')!r}. Update "
             "lordclust, or save the model again.",
         )
@@ -201,7 +204,7 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
         model = cls(**_unpacked(document["parameters"], arrays))
         _put_state(model, document["fitted"], arrays)
         model._check_parameters()
-    except Exception as error:  # what a forged document can do is manifold
+    except Exception as error:  # a forged document can fail in many ways
         raise InputError(
             path,
             f"its parts do not fit together ({type(error).__name__}: "
@@ -215,8 +218,8 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
 # -- values -----------------------------------------------------------------------
 
 
-def _packed(value: Any, name: str, arrays: Arrays) -> Any:
-    """Return a value as JSON; its arrays go beside."""
+def _packed(value: Any, name: str, arrays: Arrays) -> object:
+    """Return a value as JSON; its arrays go into ``arrays``."""
     if name == "dtype":
         value = str(np.dtype(value))
     if isinstance(value, np.generic):
@@ -241,14 +244,14 @@ def _packed(value: Any, name: str, arrays: Arrays) -> Any:
     return {"array": name}
 
 
-def _not_savable(value: Any, name: str) -> TypeError:
-    """Return the error for what is neither number nor text."""
+def _not_savable(value: object, name: str) -> TypeError:
+    """Return the error for a value that is neither number, text nor array."""
     hint = {
         "affinity": 'fit with a KNNGraph, or with affinity="precomputed" on S',
         "random_state": "set_params(random_state=None) changes no answer",
     }.get(name, "give numbers, text or arrays")
     return TypeError(
-        f"{name} cannot be saved, got {type(value).__name__}: a file of a model holds "
+        f"{name} cannot be saved, got {type(value).__name__}: a model file holds "
         f"numbers and text, no code. Instead, {hint}."
     )
 
@@ -265,7 +268,7 @@ def _unpacked(value: Any, arrays: Arrays) -> Any:
     return _TAGS[tag](content, arrays)
 
 
-def _csr(content: Any, arrays: Arrays) -> Any:
+def _csr(content: list[Any], arrays: Arrays) -> sparse.csr_array:
     """Return a sparse array that compiled code may trust."""
     name, n, m = content
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
@@ -274,7 +277,7 @@ def _csr(content: Any, arrays: Arrays) -> Any:
     return csr
 
 
-_TAGS: dict[str, Any] = {
+_TAGS: dict[str, Callable[[Any, Arrays], object]] = {
     "float": lambda content, arrays: float(content),
     "tuple": lambda content, arrays: tuple(_unpacked(content, arrays)),
     "KNNGraph": lambda content, arrays: KNNGraph(**_unpacked(content, arrays)),
@@ -283,16 +286,16 @@ _TAGS: dict[str, Any] = {
 }
 
 
-def _packed_parameters(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+def _packed_parameters(estimator: BaseEstimator, arrays: Arrays) -> Json:
     """Return the parameters of an estimator."""
     parameters = estimator.get_params(deep=False)
     return {name: _packed(value, name, arrays) for name, value in parameters.items()}
 
 
-# -- what a fit left --------------------------------------------------------------
+# -- fitted attributes --------------------------------------------------------------
 
 
-def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
+def _packed_state(model: Any, arrays: Arrays, graph: bool) -> Json:
     """Return the fitted attributes."""
     names = [*ARRAYS, *_numbers_of(model)]
     state = {name: _packed(getattr(model, name), name, arrays) for name in names}
@@ -313,8 +316,8 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> dict[str, Any]:
     if graph:
         S = model.affinity_matrix_
         state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
-        if hasattr(model, "_posed"):
-            state["posed"] = _packed_problem(model._posed, S, arrays)
+        if hasattr(model, "_problem"):
+            state["problem"] = _packed_problem(model, arrays)
     return state
 
 
@@ -323,15 +326,23 @@ def _numbers_of(model: Any) -> dict[str, type]:
     return NUMBERS | (TAU_NUMBERS if hasattr(model, "tau") else {})
 
 
-def _packed_problem(posed: Posed, S: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return the problem that was solved; its graph only if links changed it."""
+def _packed_problem(model: Any, arrays: Arrays) -> Json:
+    """Return the problem that was solved; its graph only if it differs from S."""
+    problem = model._problem
     omega = {
-        f.name: _packed(getattr(posed.omega, f.name), f"posed.{f.name}", arrays)
+        f.name: _packed(getattr(problem.omega, f.name), f"problem.{f.name}", arrays)
         for f in fields(Omega)
     }
-    own = None if posed.S is S else _packed(posed.S, "posed.S", arrays)
-    ends = [float(end) for end in posed.ends]
-    return {"omega": omega, "ends": ends, "tau": float(posed.tau), "S": own}
+    same = problem.S is model.affinity_matrix_
+    own = None if same else _packed(problem.S, "problem.S", arrays)
+    spectrum = [float(value) for value in problem.spectrum]
+    return {
+        "omega": omega,
+        "spectrum": spectrum,
+        "tau": model.tau_,
+        "S": own,
+        "shift": problem.shift,
+    }
 
 
 def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
@@ -366,8 +377,8 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         _put_graph(model, state, arrays, n)
 
 
-def _check_shares(array: Any, name: str) -> None:
-    """Refuse what is not nonnegative with sums of 1, to rounding."""
+def _check_shares(array: Graph, name: str) -> None:
+    """Raise an error unless entries are nonnegative and sum to 1, to rounding."""
     if array.min() < -1e-6 or np.abs(array.sum(axis=-1) - 1).max() > 1e-6:
         raise ValueError(f"{name} are not shares of 1")
 
@@ -386,18 +397,20 @@ def _selection(parts: Any, k: int) -> Selection:
     return found
 
 
-def _check_array(array: Any, name: str, kinds: str, lengths: list[int | None]) -> None:
-    """Refuse an array of another type or shape, or one that is not finite."""
+def _check_array(
+    array: Graph, name: str, kinds: str, lengths: list[int | None]
+) -> None:
+    """Raise an error for an array of another type or shape, or with NaN."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
     fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
-    for came, wanted in zip(array.shape, lengths, strict=False):
-        fits = fits and wanted in (None, came)
+    for got, wanted in zip(array.shape, lengths, strict=False):
+        fits = fits and wanted in (None, got)
     values = array.data if sparse.issparse(array) else array
     if not fits or not np.isfinite(values).all():
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
 
 
-def _put_names(model: Any, names: Any) -> None:
+def _put_names(model: Any, names: list[str] | None) -> None:
     """Set the names of the features, if there are some."""
     if names is None:
         return
@@ -406,8 +419,8 @@ def _put_names(model: Any, names: Any) -> None:
     model.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _put_samples(model: Any, X: Any, n: int) -> None:
-    """Set what joins new samples to the fitted ones."""
+def _put_samples(model: Any, X: Graph, n: int) -> None:
+    """Set what connects new samples to the fitted ones."""
     if model._is_precomputed() != (X is None):
         raise ValueError("samples are needed unless similarities were precomputed")
     if X is not None:
@@ -417,33 +430,36 @@ def _put_samples(model: Any, X: Any, n: int) -> None:
     model._extension = None if X is None else model._make_extension(X)
 
 
-def _put_graph(model: Any, state: Any, arrays: Arrays, n: int) -> None:
+def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:
     """Set the graph, and the problem that was solved on it."""
     S = _unpacked(state["affinity_matrix_"], arrays)
-    posed = _unpacked(state.get("posed"), arrays)
-    own = S if posed is None or posed["S"] is None else posed["S"]
+    saved = _unpacked(state.get("problem"), arrays)
+    own = S if saved is None or saved["S"] is None else saved["S"]
     for graph in (S, own):
         checked = check_similarity(graph)
         if checked.shape != (n, n) or checked.dtype != graph.dtype:
             raise ValueError(f"the graph is {graph.dtype} of shape {graph.shape}")
     model.affinity_matrix_ = S
-    if posed is not None:
-        omega, ends = Omega(**posed["omega"]), Spectrum(*posed["ends"])
-        _check_omega(omega, n, len(model.proportions_))
-        ordered = all(type(end) is float for end in ends) and ends.low <= ends.high
-        if not ordered or not np.isfinite(ends).all():
-            raise ValueError(f"the ends of the spectrum are {tuple(ends)}")
-        model._posed = Posed(own, omega, ends, check_tau(posed["tau"]))
+    if saved is None:
+        return
+    omega, spectrum = Omega(**saved["omega"]), Spectrum(*saved["spectrum"])
+    _check_omega(omega, n, len(model.proportions_))
+    numbers = (*spectrum, saved["shift"])
+    if not all(type(x) is float and np.isfinite(x) for x in numbers):
+        raise ValueError(f"the spectrum is {tuple(spectrum)}, shift {saved['shift']!r}")
+    if spectrum.low > spectrum.high or model.tau_ != check_tau(saved["tau"]):
+        raise ValueError(f"the spectrum is {tuple(spectrum)}, tau {saved['tau']!r}")
+    model._problem = BLoRDProblem(own, omega, spectrum, saved["shift"])
 
 
 def _check_omega(omega: Omega, n: int, k: int) -> None:
-    """Refuse a set whose parts compiled code could not work with."""
+    """Raise an error for a set that compiled code could not work with."""
     _check_array(omega.mu, "mu", "f", [None])
     _check_array(omega.mass, "mass", "f", [n])
     _check_array(omega.weight, "weight", "f", [n])
     if omega.known is not None:
         _check_array(omega.known, "known", "i", [n])
-        wide = omega.known.dtype == np.int64  # else the solver is compiled anew
+        wide = omega.known.dtype == np.int64  # else the solver is compiled again
         if not wide or omega.known.min() < -1 or omega.known.max() >= len(omega.mu):
             raise ValueError("known labels are not clusters")
     for name in ("strength", "width"):

@@ -14,7 +14,7 @@ from lordclust._core.validation import (
     check_n_clusters,
     check_weights,
 )
-from lordclust.graph.blocks import KernelBlocks
+from lordclust.graph.kernel_blocks import KernelBlocks
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._kernel_steps import (

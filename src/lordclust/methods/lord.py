@@ -1,46 +1,486 @@
-"""LoRD and B-LoRD: clustering as a low-rank doubly stochastic factorisation."""
+"""LoRD and B-LoRD: clustering as a low-rank doubly stochastic factorisation.
 
-from functools import partial
-from typing import Any
+``fit`` of both is below: check, graph, problem, starts, solve or choose, round, keep.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lordclust._core.memory import check_memory, solver_advice, solver_bytes
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust._core.validation import check_count, check_tau, is_auto, unknown_name
+from lordclust._core.typing import (
+    ArrayLike,
+    FloatArray,
+    Graph,
+    IntArray,
+    PathLike,
+    Seed,
+)
+from lordclust._core.validation import (
+    check_choice,
+    check_count,
+    check_dtype,
+    check_n_clusters,
+    check_positive,
+    check_tau,
+    in_dtype,
+    is_auto,
+    refuse_both,
+    unknown_name,
+)
+from lordclust._core.warn import warn_user
+from lordclust.choose.agreement import compared, other_paths
 from lordclust.choose.evidence import Evidence
-from lordclust.choose.shares import (
-    STEPS,
-    Task,
-    choose_shares,
-    choose_tau,
-    go_to,
-    whole,
-)
-from lordclust.graph import scale_to_unit_sum
+from lordclust.choose.shares import STEPS, Search, choose, solve_kept, with_all_columns
+from lordclust.graph import KNNGraph
 from lordclust.methods import _callbacks as callbacks
-from lordclust.methods._agreement import Posed, compared, other_paths
-from lordclust.methods._doubly_stochastic import (
-    DoublyStochasticClusterer,
-    Wish,
-    numbered,
+from lordclust.methods._answers import ProbabilityAnswers
+from lordclust.methods._saving import SavedModel
+from lordclust.result import Agreement, Selection, SolverResult
+from lordclust.rounding.labels import (
+    canonical_order,
+    labels_from,
+    membership_from,
+    reordered,
+    row_entropy,
+    top_entries,
 )
-from lordclust.methods._wishes import Links
-from lordclust.result import Agreement, SolverResult
-from lordclust.rounding.labels import membership_from
-from lordclust.solver import descent, problem
-from lordclust.solver.checkpoint import Checkpoint
-from lordclust.solver.omega import Omega
-from lordclust.solver.path import walk, walk_lord
-from lordclust.solver.problem import Spectrum
+from lordclust.rounding.transport import assign_sizes, check_sizes, whole_sizes
+from lordclust.solver.arrays import load_torch
+from lordclust.solver.checkpoint import (
+    Checkpoint,
+    check_place,
+    fingerprint,
+    places,
+    with_saved_spectrum,
+)
+from lordclust.solver.links import Links, check_links
+from lordclust.solver.omega import Omega, make_omega
+from lordclust.solver.path import follow
+from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
+from lordclust.solver.solve import Limits, make_solver, solve, solve_by_paper
+from lordclust.solver.start import (
+    count_starts,
+    given_start,
+    random_start,
+    start_seeds,
+)
+from lordclust.solver.tau_rules import TAU_RULES
+
+ALGORITHMS = ("fast", "paper")
+STARTS = ("path", "random")
+ROUNDINGS = ("argmax", "exact")
 
 
-def _ends(saves: list[Checkpoint | None]) -> Spectrum | None:
-    """Return the ends of the spectrum that paths on disk began with, if there are."""
-    ends = (save.ends for save in saves if save is not None)
-    return next((end for end in ends if end is not None), None)
+class FitRequest(NamedTuple):
+    """The arguments of a fit, checked."""
+
+    X: Graph
+    omega: Omega
+    shares: FloatArray
+    links: Links | None
+    checkpoint: PathLike | None
+
+
+class Start(NamedTuple):
+    """Where a descent begins, and the file that keeps its path."""
+
+    V: FloatArray
+    checkpoint: Checkpoint | None = None
+
+
+class Solution(NamedTuple):
+    """The result that a fit keeps, the problem it solves, and how it was found."""
+
+    result: SolverResult
+    problem: Problem
+    omega: Omega
+    shares: FloatArray
+    t: float
+    objectives: FloatArray
+    selection: Selection | None = None
+
+
+class DoublyStochasticClusterer(
+    callbacks.CallbackSupportMixin, SavedModel, ProbabilityAnswers
+):
+    """Base of the two models: everything but the problem that they solve."""
+
+    nonnegative = False
+    #: What is solved.
+    problem_class: ClassVar[type[Problem]]
+
+    # Parameters, set by the constructors of the two models.
+    proportions: object
+    cluster_sizes: ArrayLike | None
+    rounding: str | None
+    affinity: str | KNNGraph | Callable[[Graph], Graph]
+    start: str | Graph
+    n_init: int | str
+    max_iter: int
+    tol: float
+    algorithm: str
+    random_state: Seed
+    n_jobs: int | None
+    device: str | None
+    proba_top: int | None
+    dtype: np.dtype | str
+
+    @callbacks.with_callbacks
+    def fit(
+        self,
+        X: Graph,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        known_labels: ArrayLike | None = None,
+        must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+    ) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d), or (n, n) if precomputed
+            Samples, or their similarities with ``affinity="precomputed"``.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the samples, P(x_i) up to a factor; equal by default. A weight of
+            2 counts the sample twice. A sample of weight 0 has no influence, but gets a
+            membership from the samples it is similar to.
+        known_labels : array-like of int, shape (n,), optional
+            Clusters of samples, from 0 to n_clusters-1, -1 where unknown. Their
+            memberships are fixed, and influence those of other samples. Clusters with
+            known samples keep their number; the others are numbered by size.
+        must_link, cannot_link : array-like of int, shape (m, 2), optional
+            Pairs of samples that belong together, and pairs that do not: edges of
+            weight +w and -w in S, where w is as large as the weight of all neighbours
+            of the two samples. These are soft constraints: nearly all are met.
+        checkpoint : str or Path, optional
+            A file that is rewritten after each tau of the path (each step, for
+            LoRD). If the process ends before the fit does, the same call resumes after
+            the last finished tau, with the same result to the bit. A file of another
+            problem raises an error. The file is kept when the fit is done; with several
+            paths (``n_init``) each has its own file, with .2, .3 and so on appended.
+            The graph is built again: build it beforehand if that takes long. This is
+            not a parameter of the constructor, because a file belongs to one fit:
+            copies of a model (in a grid search, say) would write to the same file.
+
+        Returns
+        -------
+        self : object
+        """
+        request = self._check(
+            X, sample_weight, known_labels, must_link, cannot_link, checkpoint
+        )
+        callbacks.begin(self)
+        S = in_dtype(self._read(request.X), self.dtype)
+        callbacks.step(self, "graph")
+        problem = self.problem_class.of(S, request.omega, request.links)
+        if self._chooses():
+            solution = self._choose(problem, request)
+        else:
+            starts = self._starts(problem, request.checkpoint)
+            solution = self._solve(problem, starts, request)
+        callbacks.end(self)
+        self._keep(solution, S, request.X)
+        return self
+
+    def fit_predict(self, X: Graph, y: object = None, **kwargs: ArrayLike) -> IntArray:
+        """Cluster the samples and return ``labels_``."""
+        self.fit(X, y, **kwargs)
+        return self.labels_
+
+    def fit_transform(self, X: Graph, y: object = None, **kwargs: ArrayLike) -> Graph:
+        """Cluster the samples and return ``membership_``."""
+        self.fit(X, y, **kwargs)
+        return self.membership_
+
+    # -- check --------------------------------------------------------------------
+
+    def _check(
+        self,
+        X: Graph,
+        sample_weight: ArrayLike | None,
+        known_labels: ArrayLike | None,
+        must_link: ArrayLike | None,
+        cannot_link: ArrayLike | None,
+        checkpoint: PathLike | None,
+    ) -> FitRequest:
+        """Return the arguments of a fit, if all of them can be used."""
+        X = self._check_X(X)
+        n, proportions = X.shape[0], self.proportions
+        k = check_n_clusters(self.n_clusters, n)
+        self._check_parameters()
+        if self.cluster_sizes is not None:
+            sizes = check_sizes(self.cluster_sizes, k, n, name="cluster_sizes")
+            if sizes.min() == 0:
+                raise ValueError(
+                    "cluster_sizes must be positive, got 0 at position "
+                    f"{sizes.argmin()}. Lower n_clusters to leave out an empty cluster."
+                )
+            proportions = sizes / n
+        auto = is_auto(proportions)
+        omega, shares = make_omega(
+            n, k, proportions, sample_weight, known_labels, auto=auto
+        )
+        links = check_links(must_link, cannot_link, omega.known, n)
+        if self.algorithm == "paper":
+            self._check_paper(omega)
+        elif self.device is None:
+            self._check_memory(X, omega)
+        if checkpoint is not None:
+            self._check_checkpoint(checkpoint)
+        return FitRequest(X, omega, shares, links, checkpoint)
+
+    def _check_parameters(self) -> None:
+        """Raise an error for parameters that no fit can use."""
+        if self.rounding is not None:
+            check_choice(self.rounding, ROUNDINGS, "rounding")
+        if self.cluster_sizes is not None:
+            refuse_both(self.proportions, "proportions", "cluster_sizes")
+            if self.rounding == "argmax":
+                raise ValueError(
+                    "cluster_sizes need exact rounding, got rounding='argmax'. Leave "
+                    "rounding out, or pass proportions, which argmax meets nearly."
+                )
+        check_choice(self.algorithm, ALGORITHMS, "algorithm")
+        if isinstance(self.start, str):
+            check_choice(self.start, STARTS, "start")
+        if not is_auto(self.n_init):
+            check_count(self.n_init, "n_init")
+        check_count(self.max_iter, "max_iter")
+        check_positive(self.tol, "tol")
+        count_threads(self.n_jobs)
+        if self.device is not None:
+            load_torch(self.device)  # before the graph is built
+            if self.algorithm == "paper":
+                raise ValueError(
+                    f'algorithm="paper" runs on NumPy, got device={self.device!r}. '
+                    'Leave device out, or use algorithm="fast".'
+                )
+        if self.proba_top is not None:
+            check_count(self.proba_top, "proba_top")
+        check_dtype(self.dtype)
+
+    def _check_paper(self, omega: Omega) -> None:
+        """Raise an error for what the paper's algorithm was not made for."""
+        for needed, fine, got in (
+            ("equal weights", omega.equal, "a sample_weight that is not constant"),
+            ("no known labels", omega.known is None, "known_labels"),
+            ("exact proportions", omega.exact, f"a strength of {omega.strength:g}"),
+        ):
+            if not fine:
+                raise ValueError(
+                    f'algorithm="paper" needs {needed}, got {got}. Use '
+                    'algorithm="fast".'
+                )
+
+    def _check_checkpoint(self, checkpoint: PathLike) -> None:
+        """Raise an error for a checkpoint that cannot be written or is of no path."""
+        check_place(checkpoint)
+        if not self._uses_path():
+            raise ValueError(
+                "checkpoint keeps a path, but "
+                f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
+                f'and algorithm={self.algorithm!r} follow none. Use start="path" and '
+                'algorithm="fast", or leave checkpoint out.'
+            )
+        if self.device is not None:
+            raise ValueError(
+                "checkpoint keeps a path of the compiled solver, got "
+                f"device={self.device!r}. Leave one of them out."
+            )
+        if self._chooses():
+            raise ValueError(
+                'checkpoint keeps a path to one tau, but "auto" compares many. Give '
+                "tau and proportions, or leave checkpoint out."
+            )
+
+    def _check_memory(self, X: Graph, omega: Omega) -> None:
+        """Raise an error, before the graph is built, if memory cannot suffice."""
+        n, k = omega.shape
+        edges = 0  # S has at least this many entries; a dense one is not copied
+        if self._is_precomputed():
+            edges = int(X.nnz) if sp.issparse(X) else 0
+        elif isinstance(self.affinity, str):
+            # The default graph joins each sample to its floor(log2 n) + 1 neighbours.
+            edges = n * min(n.bit_length(), n - 1)
+        paths = min(count_threads(self.n_jobs), self._count_starts(omega))
+        single = np.dtype(self.dtype) == np.float32
+        check_memory(
+            solver_bytes(n, k, edges, 4 if single else 8, paths),
+            f"{type(self).__name__} of {n} samples and {k} clusters",
+            solver_advice(single=single, paths=paths),
+        )
+
+    def _uses_path(self) -> bool:
+        """Return whether the starts are paths."""
+        path = isinstance(self.start, str) and self.start == "path"
+        return path and self.algorithm == "fast"
+
+    def _chooses(self) -> bool:
+        """Return whether tau or the shares are to be chosen."""
+        return is_auto(getattr(self, "tau", None)) or is_auto(self.proportions)
+
+    # -- starts -------------------------------------------------------------------
+
+    def _count_starts(self, omega: Omega) -> int:
+        """Return the number of starts."""
+        if not isinstance(self.start, str):
+            return 1
+        return count_starts(self.n_init, omega, path=self._uses_path())
+
+    def _starts(self, problem: Problem, checkpoint: PathLike | None) -> list[Start]:
+        """Return where the descents, or their paths, begin."""
+        omega = problem.omega
+        if isinstance(self.start, str):
+            # A path without random_state is the same every time.
+            fixed = self._uses_path() and self.random_state is None
+            seeds = start_seeds(
+                self._count_starts(omega), 0 if fixed else self.random_state
+            )
+            starts = [random_start(omega, np.random.default_rng(s)) for s in seeds]
+        else:
+            starts = [given_start(self.start, omega)]
+        if checkpoint is None:
+            return [Start(V) for V in starts]
+        more = self._goal(problem), float(self.tol), self.max_iter, str(self.dtype)
+        return [
+            Start(V, Checkpoint(place, fingerprint(problem, V, *more)))
+            for place, V in zip(places(checkpoint, len(starts)), starts, strict=True)
+        ]
+
+    # -- solve --------------------------------------------------------------------
+
+    def _goal(self, problem: Problem) -> float:
+        """Return the t that the problem is solved at."""
+        return 1.0
+
+    def _solve(
+        self, problem: Problem, starts: list[Start], request: FitRequest
+    ) -> Solution:
+        """Return the best result of all starts, one by one or in parallel.
+
+        Starts that have not begun when a callback stops the fit are left out.
+        """
+        if request.checkpoint is not None:
+            problem = with_saved_spectrum(problem, [one.checkpoint for one in starts])
+        t, threads, enough = self._goal(problem), count_threads(self.n_jobs), Event()
+        parallel = min(threads, len(starts))
+        part = 0.0 if self._uses_path() else 1 / len(starts)  # stops of paths report
+
+        def run(start: Start) -> SolverResult | None:
+            if enough.is_set():
+                return None
+            n_threads = threads if parallel == 1 else 1
+            result = self._descend(problem, t, start, n_threads, len(starts))
+            if callbacks.step(self, "start", part):
+                enough.set()
+            return result
+
+        if parallel == 1:
+            results = [run(start) for start in starts]
+        else:
+            with ThreadPoolExecutor(parallel) as pool:
+                results = list(pool.map(run, starts))
+        found = [result for result in results if result is not None]
+        objectives = np.array([result.objective for result in found])
+        best = found[int(np.argmin(problem.sign * objectives))]
+        return Solution(best, problem, problem.omega, request.shares, t, objectives)
+
+    def _descend(
+        self, problem: Problem, t: float, start: Start, n_threads: int, n_starts: int
+    ) -> SolverResult:
+        """Return where one start leads."""
+        limits = Limits(self.tol, self.max_iter)
+        if self.algorithm == "paper":
+            return solve_by_paper(problem, t, start.V, limits)
+        solver = make_solver(
+            problem, n_threads=n_threads, dtype=self.dtype, device=self.device
+        )
+        if not self._uses_path():
+            solver.put(start.V)
+            return solve(solver, problem, t, limits)
+        return follow(
+            solver,
+            problem,
+            t,
+            limits,
+            start=start.V,
+            checkpoint=start.checkpoint,
+            notify=lambda name, part: callbacks.step(self, name, part / n_starts),
+        )
+
+    def _choose(self, problem: Problem, request: FitRequest) -> Solution:
+        """Return the result whose tau and shares have the most evidence."""
+        raise NotImplementedError
+
+    # -- round and keep -----------------------------------------------------------
+
+    def _rounds_exactly(self) -> bool:
+        """Return whether labels meet the shares exactly, not only nearly."""
+        return self.rounding == "exact" or self.cluster_sizes is not None
+
+    def _keep(self, found: Solution, S: Graph, X: Graph) -> None:
+        """Set the fitted attributes, clusters in canonical order."""
+        result, problem, omega = found.result, found.problem, found.omega
+        P = membership_from(result.V, omega.mu)
+        shares = found.shares if omega.exact else omega.weight @ P / len(P)
+        order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
+        self._norm2 = omega.norm2(result.V)
+        self.__dict__.pop("_nats", None)  # of an earlier fit
+        if self.proba_top is None:
+            # In place: with the two of them, nothing else of n x k is needed.
+            V = np.ascontiguousarray(result.V)
+            self.V_ = reordered(V, order, omega.weight)
+            self.membership_ = reordered(P, order)
+        else:
+            self._keep_largest(self.proba_top, result.V, P, order, omega)
+        self.proportions_ = shares[order]
+        self.sizes_ = np.bincount(self.labels_, minlength=len(shares))
+        self.objective_, self.residual_ = result.objective, result.residual
+        self.n_iter_, self.converged_ = max(1, result.n_iter), result.converged
+        self.history_, self.all_objectives_ = result.history, found.objectives
+        self.affinity_matrix_, self._weight = S, omega.weight
+        self.__dict__.pop("selection_", None)  # of an earlier fit
+        if found.selection is not None:
+            self.selection_ = found.selection
+        if isinstance(problem, BLoRDProblem):
+            self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
+            self._problem = problem
+        self._extension = None if self._is_precomputed() else self._make_extension(X)
+        if not result.converged:
+            warn_user(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
+                f"{result.residual:.1e} > tol={self.tol:.1e}. Raise max_iter or "
+                "loosen tol.",
+                ConvergenceWarning,
+            )
+
+    def _keep_largest(
+        self, m: int, V: FloatArray, P: FloatArray, order: IntArray, omega: Omega
+    ) -> None:
+        """Set ``membership_`` and ``V_``: the largest entries of each row."""
+        self._nats = row_entropy(P)
+        self.membership_ = top_entries(P, m)
+        M = self.membership_
+        i, j = np.repeat(np.arange(len(P)), np.diff(M.indptr)), M.indices
+        V_ = M.copy()
+        # As much larger than in V as the membership is than in P.
+        V_.data[:] = omega.weight[i] * V[i, j] * (M.data / P[i, j])
+        self.membership_, self.V_ = M[:, order], V_[:, order]
+        self.membership_.sort_indices()
+        self.V_.sort_indices()
 
 
 class LoRD(DoublyStochasticClusterer):
@@ -52,9 +492,9 @@ class LoRD(DoublyStochasticClusterer):
 
     with S scaled so that its entries sum to 1 and mu the square roots of the cluster
     proportions: kernel k-means with only the orthogonality of V relaxed, so that
-    V gives probabilities [1]_. The model is theirs; ``algorithm="paper"`` is their
-    algorithm, ``"fast"`` solves the same problem by accelerated steps with an exact
-    projection.
+    V gives probabilities [1]_. The model is the published one; ``algorithm="paper"`` is
+    the published algorithm, and ``"fast"`` solves the same problem by accelerated steps
+    with an exact projection.
 
     Parameters
     ----------
@@ -62,82 +502,84 @@ class LoRD(DoublyStochasticClusterer):
         Number of clusters k.
     proportions : array-like of shape (n_clusters,) or (prior, strength), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a
-        wish, at a price in the objective: 10 keeps them nearly, 1 lets them move by
-        some hundredths, 0.1 by far, infinity not at all. ``prior=None`` is equal.
+        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
+        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
+        they move by a few hundredths, at 0.1 by more, at infinity not at all.
+        ``prior=None`` means equal shares.
     cluster_sizes : array-like of int, shape (n_clusters,), optional
-        How many samples get label j, instead of ``proportions``; they sum to n, and
-        are met exactly.
+        Number of samples with label j, instead of ``proportions``. They must sum to n,
+        and are met exactly.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax", the default without
         ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples a cluster (whole numbers by
-        largest remainders), those of the largest total membership. Samples are
-        counted, whatever their weights.
+        labels with exactly n * proportions samples per cluster (rounded to whole
+        numbers by largest remainders), those with the largest total membership.
+        Samples are counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X
+        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
+        function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
     start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
         "path": add tilt ||V||_F^2 with tilt from -lambda_max(S), where the problem is
         concave, up to 0, following the solution. "random": Sinkhorn-scaled random
-        points. An array is V, or the labels of another clustering.
+        points. An array is taken as V, or as the labels of another clustering.
     n_init : int or "auto", default="auto"
-        Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
-        paths if shares are given that differ, 10 random starts.
+        Number of starts; the best objective is kept. "auto": 1 for a given start or a
+        path, 5 paths if unequal shares are given, 10 random starts.
     max_iter : int, default=4000
-        Limit of iterations of each descent.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
-        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+        Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     algorithm : {"fast", "paper"}, default="fast"
-        "paper" is Algorithms 1 to 3 of the paper with their misprints corrected
-        (plain steps, Dykstra, Sinkhorn-scaled random starts): the slow reference.
+        "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
+        (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. A path without it is the same every time.
+        For the starts. Without it a path is the same every time.
     n_jobs : int, optional
-        Threads. By default all cores; results do not depend on it.
+        Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there. By default the compiled solver, which is the
-        faster one on a CPU. Results are NumPy's arrays.
+        Solve with PyTorch on this device. By default the compiled solver is used, which
+        is faster on a CPU. Results are NumPy arrays.
     proba_top : int, optional
         Keep only the m most probable clusters of each sample, for many clusters:
-        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
-        Rows still sum to 1, as what is kept is scaled up; column means are only near
-        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
-        from all clusters, before.
+        ``membership_`` and ``V_`` are then sparse, with n x m numbers instead of n x k.
+        Rows are rescaled to sum to 1; column means are then only close to
+        ``proportions_``. ``labels_``, ``sizes_`` and ``uncertainty_`` are computed
+        before, from all clusters.
     dtype : {"float64", "float32"}, default="float64"
-        What S, V and all else of n x k numbers is kept in. "float32" halves the
-        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
-        On a device S and its products are float32 then, V stays float64.
+        Type in which S, V and other arrays of n x k numbers are stored. "float32"
+        halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
+        up to 1e-6. On a device, S and its products are then float32, and V is float64.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, 0 to k-1, or nearly so where exact
-        sizes ask for it. Clusters of equal share are numbered by falling size, then
-        by their first sample; clusters with known samples keep their number.
+        The most probable cluster of each sample, 0 to k-1, except where exact sizes
+        require another one. Clusters of equal share are numbered by decreasing size,
+        then by their first sample; clusters with known samples keep their number.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
-        P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
+        P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
-        The shares asked for, or those reached if they may give way.
+        The shares requested, or those found if they are soft or automatic.
     sizes_ : ndarray of int, shape (k,)
-        How many samples have each label. Close to n * proportions_, and equal with
-        exact rounding.
+        Number of samples with each label: close to n * proportions_, and equal to it
+        with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
-        Where the kept descent ended, and its objective at each iteration, the price
-        of shares that give way included.
+        Result of the best descent, and its objective at each iteration, including the
+        penalty of soft shares.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float
-        Part of the true nearest neighbours that the graph was built from, 1 if the
-        search was exact; not with other affinities.
+        Fraction of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; only with "knn" or a KNNGraph.
 
     References
     ----------
@@ -153,24 +595,26 @@ class LoRD(DoublyStochasticClusterer):
     array([0.333333, 0.333333, 0.333333])
     """
 
+    problem_class = LoRDProblem
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        proportions: Any = None,
-        cluster_sizes: Any = None,
+        proportions: object = None,
+        cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
-        affinity: Any = "knn",
-        start: Any = "path",
-        n_init: Any = "auto",
+        affinity: str | KNNGraph | Callable[[Graph], Graph] = "knn",
+        start: str | Graph = "path",
+        n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
         algorithm: str = "fast",
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         device: str | None = None,
         proba_top: int | None = None,
-        dtype: Any = "float64",
+        dtype: np.dtype | str = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -187,44 +631,6 @@ class LoRD(DoublyStochasticClusterer):
         self.device = device
         self.proba_top = proba_top
         self.dtype = dtype
-
-    def _descend(
-        self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
-    ) -> list[SolverResult]:
-        scaled = scale_to_unit_sum(S, None if omega.equal else omega.weight)
-        scaled = links.into(scaled)
-        starts: list[Any] = self._starts(omega)
-        saves = self._saves(checkpoint, starts, scaled, omega)
-        ends = _ends(saves) or problem.spectrum(scaled, omega.weight)
-        omega = omega.beside(ends.width)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-
-        def paper(V: FloatArray, threads: int) -> SolverResult:
-            return descent.paper_lord(scaled, V, ends, omega, **limits)
-
-        def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = self._engine(scaled, omega, threads, lord=True)
-            engine.put(V)
-            return descent.solve_lord(engine, scaled, ends, **limits)
-
-        def path(start: Any, threads: int) -> SolverResult:
-            V, saved = start
-            engine = self._engine(scaled, omega, threads, lord=True)
-            if saved is None or not saved.resume(engine):
-                engine.put(V)
-            before = 0.0
-            for part in walk_lord(engine, ends, **limits, checkpoint=saved):
-                gain, before = (part - before) / len(starts), part
-                if callbacks.step(self, f"step {part:.2f}", gain) and part < 1:
-                    return descent.solve_lord(engine, scaled, ends, **limits)
-            return descent.lord_result(engine, scaled)
-
-        task: Any = paper if self.algorithm == "paper" else fast
-        gain = 1 / len(starts)
-        if self._uses_path():
-            # The steps of a path tell how far it is.
-            task, starts, gain = path, list(zip(starts, saves, strict=True)), 0.0
-        return self._run_all(task, starts, gain)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -245,105 +651,107 @@ class BLoRD(DoublyStochasticClusterer):
     with gamma = -lambda_max(S) + tau (lambda_max(S) - lambda_min(S)) and mu the
     square roots of the cluster proportions. tau turns the clustering from soft (0:
     every membership equals the proportions) to hard (1: memberships are mostly 0
-    or 1) [1]_. The model is theirs; ``algorithm="paper"`` is their algorithm,
-    ``"fast"`` solves the same problem by accelerated steps with an exact projection,
-    following the solution from small tau.
+    or 1) [1]_. The model is the published one; ``algorithm="paper"`` is the published
+    algorithm, and ``"fast"`` solves the same problem by accelerated steps with an exact
+    projection, following the solution from small tau.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
     tau : float or {"auto", "n", "blocks"}, default=1.0
-        From soft (0) to hard (1). "auto": the tau, on five paths, whose clusters
-        features and graph speak most for (``selection_``); no labels are needed. "n"
-        and "blocks": the paper's rules min(2 n^-0.24, 1) and
-        min(0.34 exp(50 b - 0.03 log n), 1), b the share of the k smallest Laplacian
-        eigenvalues.
+        From soft (0) to hard (1). "auto": the tau, on five paths, whose partition has
+        the most evidence from features and graph (``selection_``); no labels are
+        needed. "n" and "blocks": the paper's rules min(2 n^-0.24, 1) and
+        min(0.34 exp(50 b - 0.03 log n), 1), where b is the share of the k smallest
+        Laplacian eigenvalues.
     proportions : array-like of shape (n_clusters,), (prior, strength) or "auto"
         Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a
-        wish, at a price in the objective: 10 keeps them nearly, 1 lets them move by
-        some hundredths, 0.1 by far, infinity not at all (at 0 one cluster takes
-        all). ``prior=None`` is equal. "auto": the sizes of the clusters that
-        features and graph speak most for; then ``n_clusters`` is the largest number
-        of clusters, and some may stay empty.
+        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
+        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
+        they move by a few hundredths, at 0.1 by more, at infinity not at all (at 0 one
+        cluster takes everything). ``prior=None`` means equal shares. "auto": the sizes
+        of the partition with the most evidence from features and graph; then
+        ``n_clusters`` is the largest number of clusters, and some may stay empty.
     cluster_sizes : array-like of int, shape (n_clusters,), optional
-        How many samples get label j, instead of ``proportions``; they sum to n, and
-        are met exactly.
+        Number of samples with label j, instead of ``proportions``. They must sum to n,
+        and are met exactly.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax", the default without
         ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples a cluster (whole numbers by
-        largest remainders), those of the largest total membership. Samples are
-        counted, whatever their weights.
+        labels with exactly n * proportions samples per cluster (rounded to whole
+        numbers by largest remainders), those with the largest total membership.
+        Samples are counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph` with its own settings, or ``f(X) -> S``.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X
+        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
+        function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
     start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
-        "path": follow the solution from small tau up to ``tau``; better optima than
-        dozens of random starts. "random": Sinkhorn-scaled random points. An array is
-        V, or the labels of another clustering: the quick way for many clusters.
+        "path": follow the solution from small tau up to ``tau``, which finds better
+        optima than dozens of random starts. "random": Sinkhorn-scaled random points. An
+        array is taken as V, or as the labels of another clustering: the fast way for
+        many clusters.
     n_init : int or "auto", default="auto"
-        Starts; the best objective is kept. "auto": 1 for a given start or a path, 5
-        paths if shares are given that differ, 10 random starts.
+        Number of starts; the best objective is kept. "auto": 1 for a given start or a
+        path, 5 paths if unequal shares are given, 10 random starts.
     max_iter : int, default=4000
-        Limit of iterations of each descent.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
-        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+        Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     algorithm : {"fast", "paper"}, default="fast"
-        "paper" is Algorithms 1 to 3 of the paper with their misprints corrected
-        (plain steps, Dykstra, Sinkhorn-scaled random starts): the slow reference.
+        "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
+        (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. A path without it is the same every time.
+        For the starts. Without it a path is the same every time.
     n_jobs : int, optional
-        Threads. By default all cores; results do not depend on it.
+        Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
-        Solve on tensors of PyTorch there. By default the compiled solver, which is the
-        faster one on a CPU. Results are NumPy's arrays.
+        Solve with PyTorch on this device. By default the compiled solver is used, which
+        is faster on a CPU. Results are NumPy arrays.
     proba_top : int, optional
         Keep only the m most probable clusters of each sample, for many clusters:
-        ``membership_`` and ``V_`` are then sparse, n x m numbers in place of n x k.
-        Rows still sum to 1, as what is kept is scaled up; column means are only near
-        ``proportions_`` then. ``labels_``, ``sizes_`` and ``uncertainty_`` are made
-        from all clusters, before.
+        ``membership_`` and ``V_`` are then sparse, with n x m numbers instead of n x k.
+        Rows are rescaled to sum to 1; column means are then only close to
+        ``proportions_``. ``labels_``, ``sizes_`` and ``uncertainty_`` are computed
+        before, from all clusters.
     dtype : {"float64", "float32"}, default="float64"
-        What S, V and all else of n x k numbers is kept in. "float32" halves the
-        memory; arithmetic is float64, and rows of ``membership_`` sum to 1 up to 1e-6.
-        On a device S and its products are float32 then, V stays float64.
+        Type in which S, V and other arrays of n x k numbers are stored. "float32"
+        halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
+        up to 1e-6. On a device, S and its products are then float32, and V is float64.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, 0 to k-1, or nearly so where exact
-        sizes ask for it. Clusters of equal share are numbered by falling size, then
-        by their first sample; clusters with known samples keep their number.
+        The most probable cluster of each sample, 0 to k-1, except where exact sizes
+        require another one. Clusters of equal share are numbered by decreasing size,
+        then by their first sample; clusters with known samples keep their number.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
-        P(y_i = j | x_i). Rows sum to 1, column means (weighted as the samples are)
+        P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
     proportions_ : ndarray of shape (k,)
-        The shares asked for, or those reached if they may give way.
+        The shares requested, or those found if they are soft or automatic.
     sizes_ : ndarray of int, shape (k,)
-        How many samples have each label. Close to n * proportions_, and equal with
-        exact rounding.
+        Number of samples with each label: close to n * proportions_, and equal to it
+        with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
-        Where the kept descent ended, and its objective at each iteration, the price
-        of shares that give way included.
+        Result of the best descent, and its objective at each iteration, including the
+        penalty of soft shares.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float
-        Part of the true nearest neighbours that the graph was built from, 1 if the
-        search was exact; not with other affinities.
+        Fraction of the true nearest neighbours that the graph was built from, 1 if the
+        search was exact; only with "knn" or a KNNGraph.
     tau_, gamma_ : float
-        The tau used and its gamma.
+        The tau used, and its gamma.
     selection_ : Selection
-        With "auto": every candidate, what speaks for it, and its sizes.
+        With "auto": all candidates with their evidence and sizes.
 
     References
     ----------
@@ -359,33 +767,34 @@ class BLoRD(DoublyStochasticClusterer):
     >>> model.membership_.mean(axis=0).round(6)
     array([0.333333, 0.333333, 0.333333])
 
-    Labels of exactly the sizes you choose:
+    Labels with given sizes:
 
     >>> BLoRD(3, cluster_sizes=[50, 60, 40]).fit(X).sizes_
     array([50, 60, 40])
     """
 
     maximises = True
+    problem_class = BLoRDProblem
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        tau: Any = 1.0,
-        proportions: Any = None,
-        cluster_sizes: Any = None,
+        tau: float | str = 1.0,
+        proportions: object = None,
+        cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
-        affinity: Any = "knn",
-        start: Any = "path",
-        n_init: Any = "auto",
+        affinity: str | KNNGraph | Callable[[Graph], Graph] = "knn",
+        start: str | Graph = "path",
+        n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
         algorithm: str = "fast",
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         device: str | None = None,
         proba_top: int | None = None,
-        dtype: Any = "float64",
+        dtype: np.dtype | str = "float64",
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -406,134 +815,71 @@ class BLoRD(DoublyStochasticClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self._selects() and not self._uses_path():
+        if self._chooses() and not self._uses_path():
             raise ValueError(
                 '"auto" compares whole paths, got '
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
                 f'and algorithm={self.algorithm!r}. Use start="path" and '
                 'algorithm="fast", or give tau and proportions.'
             )
-        if self._selects() and self.device is not None:
+        if self._chooses() and self.device is not None:
             raise ValueError(
                 f'"auto" runs on the compiled solver, got device={self.device!r}. '
                 "Leave device out, or give tau and proportions."
             )
         if not isinstance(self.tau, str):
             check_tau(self.tau)
-        elif self.tau not in ("auto", *problem.TAU_RULES):
-            raise unknown_name("tau rule", self.tau, ["auto", *problem.TAU_RULES])
+        elif self.tau not in ("auto", *TAU_RULES):
+            raise unknown_name("tau rule", self.tau, ["auto", *TAU_RULES])
 
-    def _check_checkpoint(self, checkpoint: Any) -> None:
-        super()._check_checkpoint(checkpoint)
-        if checkpoint is not None and self._selects():
-            raise ValueError(
-                'checkpoint keeps a path to one tau, but "auto" compares many. Give '
-                "tau and proportions, or leave checkpoint out."
-            )
+    def _goal(self, problem: Problem) -> float:
+        if isinstance(self.tau, str):
+            return TAU_RULES[self.tau](problem.S, self.n_clusters)
+        return float(self.tau)
 
-    def _selects(self) -> bool:
-        """Tell whether tau or the shares are to be chosen."""
-        return is_auto(self.tau) or is_auto(self.proportions)
-
-    def _solve(
-        self, X: Any, S: Graph, wish: Wish
-    ) -> tuple[SolverResult, FloatArray, Omega]:
-        if not self._selects():
-            self.__dict__.pop("selection_", None)  # of an earlier fit
-            return super()._solve(X, S, wish)
-        S, level = problem.levelled(S, wish.omega.weight)
-        S = wish.links.into(S)
-        ends = problem.spectrum(S, wish.omega.weight)
-        omega = wish.omega.beside(ends.width)
-        features = None if self._is_precomputed() else X
-        evidence = Evidence(S, len(omega.mu), features, omega.weight)
-        tell = partial(callbacks.step, self)
-        task = Task(S, ends, evidence, self._seeds(), self.tol, self.max_iter, tell)
-        choose = choose_shares if is_auto(self.proportions) else choose_tau
-        kept, self.selection_ = choose(task, omega, count_threads(self.n_jobs))
+    def _choose(self, problem: Problem, request: FitRequest) -> Solution:
+        omega, limits = problem.omega, Limits(self.tol, self.max_iter)
+        features = None if self._is_precomputed() else request.X
+        seeds = list(range(len(STEPS)))
+        if self.random_state is not None:
+            seeds = start_seeds(len(STEPS), self.random_state)
+        search = Search(
+            Evidence(problem.S, len(omega.mu), features, omega.weight),
+            seeds,
+            limits,
+            count_threads(self.n_jobs),
+            lambda name, part: callbacks.step(self, name, part),
+        )
+        kept, selection = choose(problem, search, shares=is_auto(self.proportions))
         callbacks.step(self, "choice")
-        self.tau_ = self._tau(S) if not is_auto(self.tau) else kept.candidate.tau
-        self.gamma_ = ends.gamma(self.tau_) - level
-        self._posed = Posed(S, kept.omega, ends, self.tau_)
-        result = go_to(task, kept, self.tau_)
-        self.all_objectives_ = np.array([result.objective])
-        return whole(result, kept, wish.omega)
+        tau = kept.candidate.tau if is_auto(self.tau) else self._goal(problem)
+        result = solve_kept(kept, limits, tau)
+        objectives = np.array([result.objective])
+        result, omega = with_all_columns(result, kept, request.omega)
+        return Solution(
+            result, kept.problem, omega, omega.mu**2, tau, objectives, selection
+        )
 
-    def _seeds(self) -> tuple[int, ...]:
-        """Return a seed for each path; without random_state always the same."""
-        if self.random_state is None:
-            return tuple(range(len(STEPS)))
-        rng = check_random_state(self.random_state)
-        return tuple(rng.randint(np.iinfo(np.int32).max, size=len(STEPS)).tolist())
-
-    def _tau(self, S: Graph) -> float:
-        """Return tau as given, or by its rule."""
-        if not isinstance(self.tau, str):
-            return float(self.tau)
-        return float(problem.TAU_RULES[self.tau](S, self.n_clusters))
-
-    def _descend(
-        self, S: Graph, omega: Omega, links: Links, checkpoint: Any = None
-    ) -> list[SolverResult]:
-        S, level = problem.levelled(S, omega.weight)
-        S = links.into(S)
-        tau = self._tau(S)
-        starts: list[Any] = self._starts(omega)
-        saves = self._saves(checkpoint, starts, S, omega, tau)
-        ends = _ends(saves) or problem.spectrum(S, omega.weight)
-        omega = omega.beside(ends.width)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-
-        def paper(V: FloatArray, threads: int) -> SolverResult:
-            return descent.paper_blord(S, V, ends, tau, omega, **limits)
-
-        def fast(V: FloatArray, threads: int) -> SolverResult:
-            engine = self._engine(S, omega, threads)
-            engine.put(V)
-            return descent.solve_blord(engine, S, ends, tau, **limits)
-
-        def path(start: Any, threads: int) -> SolverResult:
-            V, saved = start
-            engine = self._engine(S, omega, threads)
-            if saved is None or not saved.resume(engine):
-                engine.put(V)
-            before = 0.0
-            for stop, *_ in walk(engine, ends, tau, **limits, checkpoint=saved):
-                gain, before = (stop - before) / (tau or 1.0) / len(starts), stop
-                if callbacks.step(self, f"tau {stop:.3f}", gain) and stop < tau:
-                    return descent.solve_blord(engine, S, ends, tau, **limits)
-            return descent.blord_result(engine, S, ends, tau)
-
-        task: Any = paper if self.algorithm == "paper" else fast
-        gain = 1 / len(starts)
-        if self._uses_path():
-            starts = list(zip(starts, saves, strict=True))
-            task, gain = path, 0.0  # its taus tell
-        results = self._run_all(task, starts, gain)
-        self.tau_, self.gamma_ = tau, ends.gamma(tau) - level
-        self._posed = Posed(S, omega, ends, tau)
-        return results
-
-    def agreement(self, n_paths: int = 5, *, random_state: Any = 0) -> Agreement:
+    def agreement(self, n_paths: int = 5, *, random_state: Seed = 0) -> Agreement:
         """Return how far labels depend on the path that led to them.
 
         Solves the fitted problem again along other paths to ``tau_``: from other
-        random points, at other first taus, in other steps. Where the objective has
-        several good optima they end in different ones. Each costs about one fit.
+        random points, at other first taus, in other steps. If the objective has several
+        good optima, they end in different ones. Each path costs about one fit.
 
         Parameters
         ----------
         n_paths : int, default=5
-            How many paths.
+            Number of paths.
         random_state : int, RandomState or None, default=0
-            For their beginnings.
+            For their starts.
 
         Returns
         -------
         agreement : Agreement
-            For each sample the part of the paths that give it the same label
-            (clusters matched as well as possible), the mean adjusted Rand index
-            between all of them, their labels and their objectives.
+            For each sample the fraction of paths that give it the same label (with
+            clusters matched), the mean adjusted Rand index between all of them, their
+            labels and their objectives.
 
         Examples
         --------
@@ -543,18 +889,70 @@ class BLoRD(DoublyStochasticClusterer):
         Agreement of 3 paths: mean ARI 1.000, all agree on 100.0% of 150 samples
         """
         check_is_fitted(self)
-        count = check_count(n_paths, "n_paths")
-        rng = check_random_state(random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=count)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        ends = other_paths(self._posed, seeds, count_threads(self.n_jobs), **limits)
-        labels = [self._rounded(end.V) for end in ends]
+        seeds = start_seeds(check_count(n_paths, "n_paths"), random_state)
+        problem, limits = self._problem, Limits(self.tol, self.max_iter)
+        ends = other_paths(
+            problem, self.tau_, seeds, count_threads(self.n_jobs), limits
+        )
+        omega, labels = problem.omega, []
+        for end in ends:
+            P = membership_from(end.V, omega.mu)
+            shares = omega.mu**2 if omega.exact else self.proportions_
+            labels.append(numbered(P, shares, omega, self._rounds_exactly())[1])
         objectives = [end.objective for end in ends]
         return compared(self.labels_, labels, objectives, len(self.sizes_))
 
-    def _rounded(self, V: FloatArray) -> IntArray:
-        """Return labels for another V, made as ``labels_`` were."""
-        omega = self._posed.omega
-        P = membership_from(V, omega.mu)
-        shares = omega.mu**2 if omega.exact else self.proportions_
-        return numbered(P, shares, omega, self._rounds_exactly())[1]
+
+def numbered(
+    P: FloatArray, shares: FloatArray, omega: Omega, exact: bool
+) -> tuple[IntArray, IntArray]:
+    """Return the canonical order of the clusters, and labels numbered by it.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, k)
+        Memberships, clusters in any order.
+    shares : ndarray of shape (k,)
+        Shares that exact labels meet, if those of ``omega`` are exact; otherwise they
+        meet the shares of P.
+    omega : Omega
+        Clusters of equal mu may change places, unless they have known samples. Samples
+        without weight do not affect the order.
+    exact : bool
+        Labels with n * shares samples per cluster, rounded to whole numbers, of the
+        largest total membership; otherwise the most probable cluster of each.
+
+    Returns
+    -------
+    order : ndarray of int, shape (k,)
+        Columns of P, in canonical order.
+    labels : ndarray of int, shape (n,)
+        Places in ``order``.
+    """
+    heavy, alike = omega.weight > 0, omega.open_clusters()
+    labels = labels_from(P)
+    order = canonical_order(labels[heavy], omega.mu, alike)
+    if not exact:
+        return order, np.argsort(order)[labels]
+    # If sizes cannot be equal, the clusters that come first have a sample more.
+    shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
+    sizes = whole_sizes(shares, len(P))
+    cost = -P[:, order]
+    if omega.known is not None:
+        _check_places(omega.known, sizes)
+        cost[omega.known >= 0] *= len(P)  # no gain of others is worth a known label
+    labels = assign_sizes(cost, sizes)
+    again = canonical_order(labels[heavy], omega.mu, alike)
+    return order[again], np.argsort(again)[labels]
+
+
+def _check_places(known: IntArray, sizes: IntArray) -> None:
+    """Raise an error if a cluster has more known samples than exact labels."""
+    taken = np.bincount(known[known >= 0], minlength=len(sizes))
+    worst = int((taken - sizes).argmax())
+    if taken[worst] > sizes[worst]:
+        raise ValueError(
+            f"known_labels put {taken[worst]} samples into cluster {worst}, which has "
+            f"{sizes[worst]} by exact rounding. Give it a larger size or "
+            'proportion, or use rounding="argmax".'
+        )

@@ -10,7 +10,7 @@ from lordclust._core.validation import check_count, check_positive
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels, labels_from
-from lordclust.solver.problem import spectrum
+from lordclust.solver.spectrum import find_spectrum
 
 #: Restarts with more than this infeasibility do not compete with the others.
 FEASIBLE = 1e-3
@@ -183,7 +183,7 @@ class Problem(NamedTuple):
     def of(cls, S: Graph, k: int) -> "Problem":
         """Return the problem of S: the same for S + cI, as tr(UU') = k."""
         shift = float(np.mean(S.diagonal()))
-        ends = spectrum(S)
+        ends = find_spectrum(S)
         scale = max(abs(ends.low - shift), abs(ends.high - shift)) or 1.0
         S = S.astype(np.float64, copy=False)
         return cls(S, shift, scale, k)

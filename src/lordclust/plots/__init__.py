@@ -1,16 +1,16 @@
-"""Pictures of a clustering, in the manner of scikit-learn's displays.
+"""Pictures of a clustering, compatible with scikit-learn's displays.
 
-``Display.from_...`` computes what there is to see and draws it; ``display.plot(ax=ax)``
-draws it again elsewhere. Needs matplotlib: ``pip install "lordclust[plot]"``.
+``Display.from_...`` computes the data and draws it; ``display.plot(ax=ax)`` draws it
+again elsewhere. Requires matplotlib: ``pip install "lordclust[plot]"``.
 """
 
-from lordclust.plots.blocks import BlocksDisplay
-from lordclust.plots.convergence import ConvergenceDisplay
-from lordclust.plots.membership import MembershipDisplay
-from lordclust.plots.palette import cluster_colours
-from lordclust.plots.path import PathDisplay
-from lordclust.plots.selection import SelectionDisplay
-from lordclust.plots.sizes import SizesDisplay
+from lordclust._core.colors import cluster_colours
+from lordclust.plots.blocks_display import BlocksDisplay
+from lordclust.plots.convergence_display import ConvergenceDisplay
+from lordclust.plots.membership_display import MembershipDisplay
+from lordclust.plots.path_display import PathDisplay
+from lordclust.plots.selection_display import SelectionDisplay
+from lordclust.plots.sizes_display import SizesDisplay
 
 __all__ = [
     "BlocksDisplay",

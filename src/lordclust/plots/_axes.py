@@ -1,20 +1,28 @@
-"""Where a display draws, and the quiet look that all of them share."""
+"""Axes of the displays, and the style that all of them share."""
 
 from typing import Any
 
+from lordclust._core.colors import QUIET
+from lordclust._core.typing import Axes
 from lordclust._core.validation import missing_extra
-from lordclust.plots.palette import QUIET
 
 
-def one_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes given, or those of a new figure."""
-    pyplot = _pyplot()
-    if ax is not None:
-        return _checked(ax)
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+class Display:
+    """A display, and where it was last drawn."""
+
+    def _open(self, ax: Axes, size: tuple[float, float]) -> Axes:
+        """Return the axes given, or those of a new figure, and keep them."""
+        pyplot = _pyplot()
+        if ax is None:
+            ax = pyplot.subplots(figsize=size, layout="constrained")[1]
+        self.ax_ = _checked(ax)
+        self.figure_ = self.ax_.figure
+        return self.ax_
 
 
-def stacked_axes(ax: Any, heights: list[float], size: tuple[float, float]) -> list[Any]:
+def stacked_axes(
+    ax: Axes, heights: list[float], size: tuple[float, float]
+) -> list[Axes]:
     """Return panels one above the other, in place of ax or in a new figure."""
     pyplot = _pyplot()
     if ax is None:
@@ -34,8 +42,8 @@ def stacked_axes(ax: Any, heights: list[float], size: tuple[float, float]) -> li
     return panels
 
 
-def quiet(ax: Any, title: str = "", *, grid: bool = True) -> None:
-    """Give axes a title, and step back behind what they show."""
+def quiet(ax: Axes, title: str = "", *, grid: bool = True) -> None:
+    """Give axes a title, and make them less prominent than the data."""
     if title:
         ax.set_title(title, loc="left", size=11, weight="bold")
     ax.tick_params(which="both", colors=QUIET, labelsize=9)
@@ -49,12 +57,13 @@ def quiet(ax: Any, title: str = "", *, grid: bool = True) -> None:
     ax.spines["bottom"].set_color("#BBBBBB")
 
 
-def ink() -> Any:
+def ink() -> str:
     """Return the colour of the user's text: dark on white, light on black."""
-    return _pyplot().rcParams["text.color"]
+    colour: str = _pyplot().rcParams["text.color"]
+    return colour
 
 
-def bare(ax: Any) -> None:
+def bare(ax: Axes) -> None:
     """Leave axes without ticks, in a thin frame."""
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
@@ -62,7 +71,7 @@ def bare(ax: Any) -> None:
 
 
 def _pyplot() -> Any:
-    """Return pyplot, or say how to get it."""
+    """Return pyplot, or raise an error that explains how to install it."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -70,11 +79,11 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _checked(ax: Any) -> Any:
-    """Refuse what is not axes: an array of them is easily passed by mistake."""
-    from matplotlib.axes import Axes
+def _checked(ax: Axes) -> Axes:
+    """Raise an error for anything but axes: an array of them is a common mistake."""
+    from matplotlib import axes
 
-    if not isinstance(ax, Axes):
+    if not isinstance(ax, axes.Axes):
         raise TypeError(
             f"ax must be a matplotlib Axes, got {type(ax).__name__}. Pass one of those "
             "that plt.subplots() returns, or leave it out for a new figure."

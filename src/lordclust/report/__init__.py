@@ -1,4 +1,4 @@
-"""A fitted model as one page to look at: a file that opens without a network."""
+"""A report of a fitted model: one self-contained HTML file."""
 
 from lordclust.report.build import write_report
 

@@ -1,17 +1,24 @@
-"""A model, a path, or both -> the report."""
+"""Build the report of a model, of a path, or of both."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.colors import (
+    RAMP,
+    RAMP_ON_DARK,
+    as_hex,
+    cluster_colours,
+    cluster_marker,
+)
+from lordclust._core.typing import Estimator, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
 from lordclust.files.atomic import atomic_file, check_target
 from lordclust.metrics import accuracy
+from lordclust.plots.layout import make_layout
 from lordclust.report.encode import (
     TOP,
     as_grid,
@@ -20,82 +27,84 @@ from lordclust.report.encode import (
     plain,
     top_clusters,
 )
-from lordclust.report.layout import layout
+from lordclust.report.html_tables import facts_html, facts_of, table_html
 from lordclust.report.page import page, section
-from lordclust.report.story import (
-    Frame,
-    Story,
-    evenly,
-    most_doubtful,
-    neighbours_in_a_ring,
-    shared_pairs,
-    tell,
+from lordclust.report.snapshots import (
+    Snapshot,
+    Snapshots,
+    circular_order,
+    most_uncertain,
+    take_snapshots,
 )
-from lordclust.report.tables import candidates, facts_html, facts_of, table_html
 from lordclust.result import TauPath
+from lordclust.rounding.confusion import confusable_pairs
 from lordclust.rounding.labels import normalized_entropy
 
-#: Bytes that memberships may take in the page; they decide how many taus there are.
-ROOM, MOST_FRAMES = 12_000_000, 60
+#: Bytes that memberships may take in the page; they limit the number of taus.
+MOST_BYTES, MOST_TAUS = 12_000_000, 60
 #: Samples in the picture of pairs.
 BLOCK_SAMPLES = 220
 #: Longest name of a sample, a class or a feature.
 LONGEST_NAME = 80
-#: Features named for a cluster, and how many deviations from the mean is worth it.
-FEATURES, CLEARLY = 3, 0.5
+#: Features named for a cluster, and how many standard deviations they must differ by.
+FEATURES, DISTINCTIVE = 3, 0.5
+#: Length of the list of confusable pairs, and the smallest share in it.
+PAIRS, LEAST_SHARE = 8, 0.001
 
 
 def write_report(
     path: str | os.PathLike[str],
-    model: Any = None,
+    model: Estimator | None = None,
     path_: TauPath | None = None,
-    X: Any = None,
-    S: Any = None,
+    X: Samples = None,
+    S: Graph = None,
     *,
-    ids: Sequence[Any] | None = None,
-    names: Sequence[Any] | None = None,
-    labels: Any = None,
+    ids: Iterable[object] | None = None,
+    names: Iterable[object] | None = None,
+    labels: Iterable[object] | None = None,
     title: str | None = None,
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    facts: Mapping[str, Any] | None = None,
+    comparison: Sequence[Mapping[str, object]] | None = None,
+    facts: Mapping[str, object] | None = None,
     max_points: int = 5000,
     force: bool = False,
 ) -> Path:
-    """Write a page that shows a clustering, to be opened in any browser.
+    """Write a page that shows a clustering, for any browser.
 
-    One HTML file without any request to a network. With a path, a slider moves tau,
-    and the samples, the sizes and the pairs move with it. Nothing is fitted here.
+    One self-contained HTML file that works offline. With a path, a slider changes tau,
+    and the samples, the sizes and the pairs change with it. Nothing is fitted here.
 
     Parameters
     ----------
     path : str or path-like
         The file to write, for example ``"report.html"``; "-" is standard output.
     model : fitted estimator, optional
-        Any method of the library; without ``membership_`` its labels are shown.
+        Any clustering method; without ``membership_`` its labels are shown.
     path_ : TauPath, optional
         From ``tau_path(S, k, keep="all")``; of the model's samples if both are given.
     X : array-like or sparse of shape (n, d), optional
-        Features, for a picture by principal components.
+        Features, for a layout by principal components.
     S : array-like or sparse of shape (n, n), optional
-        Similarities, for a picture by eigenvectors. By default the model's own.
+        Similarities, for a layout by eigenvectors if there is no X. By default the
+        model's own.
     ids : sequence of length n, optional
         Names of the samples; their numbers by default.
     names : sequence of length d, optional
-        Names of the features: the page then says what marks each cluster.
+        Names of the features: the page then lists the distinctive ones of each
+        cluster.
     labels : array-like of shape (n,), optional
-        Known classes, shown with each sample, and the accuracy at each tau. They
-        decide nothing.
+        Known classes, shown with each sample, for the accuracy at each tau. They do
+        not affect anything else.
     title : str, optional
         Heading of the page.
     comparison : sequence of dict, optional
-        A row for each method compared, shown as a table.
+        One row per method compared, shown as a table.
     facts : dict, optional
-        What else to say of the run, such as its seconds or the file it read.
+        Further facts of the run, such as its time or the file it read.
     max_points : int, default=5000
-        How many samples are drawn, at most: a part of each cluster, and the most
-        doubtful. Sizes and shares are always of all samples.
+        How many samples are drawn, at most: the same fraction of each cluster, and the
+        most uncertain ones. Sizes and shares are always those of all samples.
     force : bool, default=False
-        Whether an existing file may be replaced.
+        Replace an existing file.
 
     Returns
     -------
@@ -114,208 +123,174 @@ def write_report(
     """
     if str(path) != "-":
         check_target(Path(path), force)  # before the work, not after it
-    story = tell(model, path_)
-    points = _chosen(story, check_count(max_points, "max_points"))
-    story = evenly(story, _frames_that_fit(story, len(points)))
+    snapshots = take_snapshots(model, path_)
+    points = _chosen(snapshots, check_count(max_points, "max_points"))
+    each = len(points) * min(TOP, snapshots.k) * (2 if snapshots.k <= 256 else 3)
+    snapshots = snapshots.thinned(max(2, min(MOST_TAUS, MOST_BYTES // each)))
     S = getattr(model, "affinity_matrix_", None) if S is None else S
-    classes = None if labels is None else _texts(labels, story.n, "labels")
-    data = {
-        **_numbers(story, points),
-        "ids": _names(story, points, ids),
-        "classes": None if classes is None else classes[points].tolist(),
-        "right": None if classes is None else _accuracies(story, classes),
-        "layout": _places(X, S, story, points),
-        "marks": _marks(X, names, story),
-    }
+    layout = make_layout(snapshots.n, snapshots.k, X=X, S=S)
+    data = _data(snapshots, points) | _texts(snapshots, points, ids, labels)
+    data |= {"layout": None, "features": _features(X, names, snapshots)}
+    if layout is not None:
+        xy = packed(as_grid(layout.coordinates[points]))
+        data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
+    lead = _lead(model, snapshots, len(points))
     sections = _sections(model, comparison, facts)
-    head = title or "Clustering report"
-    html = page(head, _lead(model, story, len(points)), inert_json(data), sections)
+    html = page(title or "Clustering report", lead, inert_json(data), sections)
     with atomic_file(Path(path), force) as file:
-        # Half a surrogate pair, from a file name say, has no bytes of its own.
+        # A lone surrogate, of a file name for example, cannot be encoded.
         file.write(html.encode("utf-8", "replace"))
     return Path(path)
 
 
-def _frames_that_fit(story: Story, n_points: int) -> int:
-    """Return how many frames the page has room for."""
-    index = 1 if story.k <= 256 else 2
-    each = n_points * min(TOP, story.k) * (1 + index)
-    return max(2, min(MOST_FRAMES, ROOM // each))
-
-
-def _chosen(story: Story, most: int) -> IntArray:
-    """Return the samples to draw: doubtful ones, one a cluster, and an even part."""
-    if story.n <= most:
-        return np.arange(story.n)
-    labels = story.first_seen.labels
-    frames = [story.first_seen, *story.frames]
-    doubtful = np.concatenate([most_doubtful(frame.P) for frame in frames])
+def _chosen(snapshots: Snapshots, most: int) -> IntArray:
+    """Return the samples to draw: the uncertain, one per cluster, an even selection."""
+    if snapshots.n <= most:
+        return np.arange(snapshots.n)
+    labels = snapshots.first.labels
+    shown = [snapshots.first, *snapshots.all]
+    uncertain = np.concatenate([most_uncertain(found.P) for found in shown])
     firsts = np.unique(labels, return_index=True)[1]
     # Sorted by cluster and shuffled within, even steps take the same part of each.
-    shuffled = np.lexsort((np.random.default_rng(0).random(story.n), labels))
-    kept = list(dict.fromkeys([*firsts.tolist(), *doubtful.tolist()]))[:most]
+    shuffled = np.lexsort((np.random.default_rng(0).random(snapshots.n), labels))
+    kept = list(dict.fromkeys([*firsts.tolist(), *uncertain.tolist()]))[:most]
     rest = shuffled[~np.isin(shuffled, kept)]
     steps = np.linspace(0, len(rest) - 1, most - len(kept)).round().astype(int)
     return np.sort(np.concatenate([np.array(kept, dtype=np.int64), rest[steps]]))
 
 
-def _numbers(story: Story, points: IntArray) -> dict[str, Any]:
-    """Return all that moves with tau, and what does not."""
-    frames = story.frames
-    tops = [top_clusters(frame.P[points], frame.labels[points]) for frame in frames]
+def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
+    """Return the numbers and colours that the page shows."""
+    every, n, k = snapshots.all, snapshots.n, snapshots.k
+    tops = [top_clusters(found.P[points], found.labels[points]) for found in every]
     clusters, parts = (np.stack(arrays) for arrays in zip(*tops, strict=True))
-    shares = story.shares
+    shares = snapshots.shares
     return {
-        "n": story.n,
-        "k": story.k,
+        "n": n,
+        "k": k,
         "points": len(points),
         "top": int(clusters.shape[2]),
-        "start": story.start,
-        "taus": [frame.tau for frame in frames],
+        "start": snapshots.start,
+        "taus": [found.tau for found in every],
         "clusters": packed(clusters),
         "parts": packed(parts),
         "shares": None if shares is None else [round(float(s), 6) for s in shares],
-        "sizes": [_counts(frame, story.k) for frame in frames],
-        "sure": [round(float(frame.P.max(axis=1).mean()), 4) for frame in frames],
-        "doubtful": [_doubtful(frame, points) for frame in frames],
-        "pairs": [_pairs(frame, story.weight) for frame in frames],
-        "ring": neighbours_in_a_ring(story),
-        "blocks": _block_order(frames[-1], points).tolist(),
+        "sizes": [np.bincount(found.labels, minlength=k).tolist() for found in every],
+        "certainty": [round(float(found.P.max(axis=1).mean()), 4) for found in every],
+        "uncertain": [_uncertain(found.P, points) for found in every],
+        "pairs": [_pairs(found.P, snapshots.weight) for found in every],
+        "ring": circular_order(snapshots),
+        "blocks": _block_order(every[-1], points).tolist(),
+        "colours": {
+            "light": as_hex(cluster_colours(k)),
+            "dark": as_hex(cluster_colours(k, dark=True)),
+        },
+        "markers": "".join(cluster_marker(j) for j in range(k)),
+        "ramp": {"light": RAMP, "dark": RAMP_ON_DARK},
     }
 
 
-def _counts(frame: Frame, k: int) -> list[int]:
-    """Return the samples a cluster."""
-    counts: list[int] = np.bincount(frame.labels, minlength=k).tolist()
-    return counts
-
-
-def _doubtful(frame: Frame, points: IntArray) -> list[list[float]]:
-    """Return [place among the points, uncertainty] of the most doubtful samples."""
-    found = most_doubtful(frame.P)
+def _uncertain(P: FloatArray, points: IntArray) -> list[list[float]]:
+    """Return [place among the points, uncertainty] of the most uncertain samples."""
+    found = most_uncertain(P)
     found = found[np.isin(found, points)]
-    doubt = normalized_entropy(frame.P[found])
+    entropy = normalized_entropy(P[found])
     places = np.searchsorted(points, found)
-    return [[int(i), round(float(u), 3)] for i, u in zip(places, doubt, strict=True)]
+    return [[int(i), round(float(u), 3)] for i, u in zip(places, entropy, strict=True)]
 
 
-def _pairs(frame: Frame, weight: FloatArray) -> list[list[float]]:
+def _pairs(P: FloatArray, weight: FloatArray) -> list[list[float]]:
     """Return [a, b, share] of clusters that share samples."""
-    return [[a, b, round(s, 4)] for a, b, s in shared_pairs(frame.P, weight)]
+    pairs = confusable_pairs(P, weight)[:PAIRS]
+    return [[p.a, p.b, round(p.share, 4)] for p in pairs if p.share > LEAST_SHARE]
 
 
-def _block_order(frame: Frame, points: IntArray) -> IntArray:
-    """Return places among the points, sorted by cluster, the surest first in each."""
-    P, labels = frame.P[points], frame.labels[points]
-    order = np.lexsort((-P.max(axis=1), labels))
+def _block_order(last: Snapshot, points: IntArray) -> IntArray:
+    """Return places among the points by cluster, the most certain of each first."""
+    order = np.lexsort((-last.P[points].max(axis=1), last.labels[points]))
     count = min(BLOCK_SAMPLES, len(points))
     return np.asarray(order[np.linspace(0, len(order) - 1, count).astype(int)])
 
 
-def _names(story: Story, points: IntArray, ids: Any) -> list[str]:
-    """Return what the drawn samples are called."""
-    called = points if ids is None else _texts(ids, story.n, "ids")[points]
-    return [str(name) for name in called]
+def _texts(
+    snapshots: Snapshots,
+    points: IntArray,
+    ids: Iterable[object] | None,
+    labels: Iterable[object] | None,
+) -> dict[str, object]:
+    """Return the names and classes of the drawn samples, and accuracies."""
+    called = _short(range(snapshots.n) if ids is None else ids, snapshots.n, "ids")
+    texts: dict[str, object] = {"ids": [called[i] for i in points]}
+    if labels is None:
+        return texts | {"classes": None, "accuracy": None}
+    classes = _short(labels, snapshots.n, "labels")
+    codes = np.unique(classes, return_inverse=True)[1]  # once for all taus
+    scores = [round(accuracy(codes, found.labels), 4) for found in snapshots.all]
+    return texts | {"classes": [classes[i] for i in points], "accuracy": scores}
 
 
-def _accuracies(story: Story, classes: Any) -> list[float]:
-    """Return the accuracy of the labels of each frame."""
-    numbers = np.unique(classes.astype(str), return_inverse=True)[1]  # once for all
-    found = [accuracy(numbers, frame.labels) for frame in story.frames]
-    return [round(score, 4) for score in found]
-
-
-def _texts(values: Any, count: int, name: str) -> Any:
-    """Return names as an array of short texts."""
-    values = list(values)
-    if len(values) != count:
+def _short(values: Iterable[object], count: int, name: str) -> list[str]:
+    """Return names as short texts."""
+    texts = [plain(str(v)[:LONGEST_NAME]) for v in values]
+    if len(texts) != count:
         raise ValueError(
-            f"{name} must have {count} entries, got {len(values)}. Pass one for each."
+            f"{name} must have {count} entries, got {len(texts)}. Pass one for each."
         )
-    return np.array([plain(str(v)[:LONGEST_NAME]) for v in values], dtype=object)
+    return texts
 
 
-def _places(X: Any, S: Any, story: Story, points: IntArray) -> dict[str, str] | None:
-    """Return the places of the drawn samples, if X or S gives them some."""
-    for name, given in (("X", X), ("S", S)):
-        if given is not None and np.shape(given)[0] != story.n:
-            raise ValueError(
-                f"{name} must have a row for each of the {story.n} samples, got "
-                f"{np.shape(given)[0]}. Pass what the model was fitted on."
-            )
-    found = layout(X, S)
-    if found is None:
-        return None
-    grid = as_grid(found.places[points])
-    return {"name": found.name, "note": found.note, "xy": packed(grid)}
-
-
-def _marks(X: Any, names: Any, story: Story) -> list[str] | None:
-    """Return for each cluster the named features that stand out in it."""
-    if X is None or names is None:
-        return None
-    if sparse.issparse(X):
-        return None  # a text has thousands of words: three say little
+def _features(
+    X: Samples, names: Iterable[object] | None, snapshots: Snapshots
+) -> list[str] | None:
+    """Return the distinctive features of each cluster, if features have names."""
+    if X is None or names is None or sparse.issparse(X):
+        return None  # texts have thousands of words: three are not informative
     X = np.asarray(X, dtype=np.float64)
-    called = _texts(names, X.shape[1], "names")
-    P = story.first_seen.P * story.weight[:, None]
+    called = _short(names, X.shape[1], "names")
+    P = snapshots.first.P * snapshots.weight[:, None]
     mass = np.maximum(P.sum(axis=0), 1e-12)
     spread = np.where(X.std(axis=0) > 0, X.std(axis=0), np.inf)
     Z = (P.T @ X / mass[:, None] - X.mean(axis=0)) / spread
-    return [_mark(row, called) for row in Z]
+    return [_distinctive(row, called) for row in Z]
 
 
-def _mark(z: FloatArray, names: Any) -> str:
-    """Return the features farthest from their mean, and on which side.
-
-    Examples
-    --------
-    >>> _mark(np.array([0.1, -2.0, 1.5]), ["width", "height", "age"])
-    'height low, age high'
-    """
+def _distinctive(z: FloatArray, names: Sequence[str]) -> str:
+    """Return the features farthest from their mean, and on which side."""
     far = np.argsort(-np.abs(z), kind="stable")[:FEATURES]
-    far = far[np.abs(z[far]) > CLEARLY]
+    far = far[np.abs(z[far]) > DISTINCTIVE]
     return ", ".join(f"{names[j]} {'high' if z[j] > 0 else 'low'}" for j in far)
 
 
 def _sections(
-    model: Any,
-    comparison: Sequence[Mapping[str, Any]] | None,
-    facts: Mapping[str, Any] | None,
+    model: Estimator | None,
+    comparison: Sequence[Mapping[str, object]] | None,
+    facts: Mapping[str, object] | None,
 ) -> str:
     """Return the tables below the pictures."""
     selection = getattr(model, "selection_", None)
-    chosen = candidates(selection) if selection is not None else []
-    return "".join(
-        (
-            section(
-                "Methods side by side",
-                "",
-                table_html(comparison) if comparison else "",
-            ),
-            section(
-                "What the choice weighed",
-                "Candidates by evidence, in nats. The first was kept.",
-                table_html(chosen, marked=0) if chosen else "",
-            ),
-            section("The run", "", facts_html(facts_of(model, facts))),
-        )
-    )
+    html = ""
+    if comparison:
+        html += section("Comparison of methods", "", table_html(comparison))
+    if selection is not None:
+        note = "Candidates by evidence, in nats. The first was selected."
+        rows = table_html(selection.candidates(), marked=0)
+        html += section("Candidates", note, rows)
+    return html + section("Run", "", facts_html(facts_of(model, facts)))
 
 
-def _lead(model: Any, story: Story, n_points: int) -> str:
-    """Return the sentence below the heading."""
+def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
+    """Return the sentences below the heading."""
     who = "The end of the path" if model is None else type(model).__name__
-    tau = story.first_seen.tau
+    tau = snapshots.first.tau
     at = "" if tau is None else f" at tau {tau:.2f}"
-    sure = story.first_seen.P.max(axis=1)
+    certain = np.mean(snapshots.first.P.max(axis=1) > 0.9)
     lead = (
-        f"{who}{at}. {story.n:,} samples in {story.k} clusters; "
-        f"{np.mean(sure > 0.9):.0%} of them with a probability above 90%."
+        f"{who}{at}. {snapshots.n:,} samples in {snapshots.k} clusters; "
+        f"{certain:.0%} of them have a probability above 90%."
     )
-    if n_points < story.n:
+    if n_points < snapshots.n:
         lead += (
-            f" The picture shows {n_points:,} of them, a part of each cluster and the "
-            "most doubtful; sizes and shares are of all."
+            f" The picture shows {n_points:,} of them, selected evenly from each "
+            "cluster, and the most uncertain; sizes and shares are those of all."
         )
     return lead

@@ -1,17 +1,16 @@
-"""Arrays and text as a page can hold them: small, and inert."""
+"""Encode arrays and text for a page: compact, and inert."""
 
 import base64
 import json
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray, IntArray
 
-#: Characters of a name that are not shown but act on what stands beside it: controls,
-#: and overrides of the direction of writing.
-_ACTING = dict.fromkeys(
+#: Invisible characters that affect the text around them: controls, and overrides of
+#: the direction of writing.
+_CONTROLS = dict.fromkeys(
     (
         *(c for c in range(0x20) if chr(c) not in "\t\n\r"),
         *range(0x7F, 0xA0),
@@ -20,14 +19,14 @@ _ACTING = dict.fromkeys(
     ),
     "\ufffd",
 )
-#: How many clusters of a sample a page knows by number; the rest is spread evenly.
+#: Clusters per sample that a page stores; the remaining probability is spread evenly.
 TOP = 5
 
 
 def top_clusters(
     P: FloatArray, labels: IntArray, top: int = TOP
 ) -> tuple[IntArray, IntArray]:
-    """Return the likeliest clusters of each row, its label first, and 255 P of them.
+    """Return the most probable clusters of each row, its label first, and 255 P.
 
     Examples
     --------
@@ -38,7 +37,7 @@ def top_clusters(
     """
     rank = P.copy()
     rows = np.arange(len(P))
-    rank[rows, labels] += 1.0  # exact sizes may give a label that is not the likeliest
+    rank[rows, labels] += 1.0  # with exact sizes a label need not be the most probable
     order = np.argsort(-rank, axis=1, kind="stable")[:, :top]
     parts = np.rint(255 * np.take_along_axis(P, order, axis=1)).astype(np.uint8)
     kind = np.uint8 if P.shape[1] <= 256 else np.uint16
@@ -46,7 +45,7 @@ def top_clusters(
 
 
 def as_grid(places: FloatArray) -> IntArray:
-    """Return places on a grid of 65,536 steps a side, the aspect ratio kept.
+    """Return places on a grid of 65,536 x 65,536, the aspect ratio kept.
 
     Examples
     --------
@@ -60,42 +59,29 @@ def as_grid(places: FloatArray) -> IntArray:
     return np.asarray(np.rint(65535 * np.clip(unit, 0, 1)), dtype=np.uint16)
 
 
-def packed(A: Any) -> str:
-    """Return the bytes of an array, little-endian, in base64.
-
-    Examples
-    --------
-    >>> packed(np.array([1, 2, 3], dtype=np.uint8))
-    'AQID'
-    """
-    A = np.asarray(A)
+def packed(A: FloatArray | IntArray) -> str:
+    """Return the bytes of an array, little-endian, in base64."""
     return base64.b64encode(A.astype(A.dtype.newbyteorder("<")).tobytes()).decode()
 
 
 def plain(text: str) -> str:
-    r"""Return text without characters that act: each is shown as a question mark.
+    r"""Return text with control characters shown as a question mark.
 
     Examples
     --------
     >>> plain("a\u202eb") == "a\ufffdb"
     True
     """
-    return text.translate(_ACTING)
+    return text.translate(_CONTROLS)
 
 
 def inert_html(text: str) -> str:
-    """Return text as HTML that is nothing but this text.
-
-    Examples
-    --------
-    >>> inert_html("a < b")
-    'a &lt; b'
-    """
+    """Return text as HTML that shows exactly this text."""
     return escape(plain(text))
 
 
-def inert_json(value: Any) -> str:
-    r"""Return JSON that cannot end, or begin, anything in a page around it.
+def inert_json(value: object) -> str:
+    r"""Return JSON that cannot close or open a tag in the page around it.
 
     Examples
     --------
@@ -103,7 +89,7 @@ def inert_json(value: Any) -> str:
     '"\\u003c/script\\u003e\\u003c!--"'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    # Outside strings JSON has none of these; inside, escapes say the same.
+    # JSON has these only inside strings, where escapes mean the same.
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text

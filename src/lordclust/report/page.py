@@ -1,4 +1,4 @@
-"""Parts -> one HTML file that asks the network for nothing."""
+"""Fill the template: one self-contained HTML file."""
 
 import base64
 import hashlib
@@ -10,33 +10,25 @@ from lordclust.report.encode import inert_html
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that is shipped with the report."""
+    """Return the text of a packaged file."""
     return (files("lordclust.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def allowed(text: str) -> str:
-    """Return what a content security policy calls a script or a style.
-
-    Examples
-    --------
-    >>> allowed("")
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    """
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
-
-
 def policy(script: str, style: str) -> str:
-    """Return the policy: our own script and style run, and nothing is fetched."""
+    """Return a content security policy: only our script and style, no requests."""
+    hashes = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (script, style)
+    )
+    script_src, style_src = (f"'sha256-{digest}'" for digest in hashes)
     return (
-        f"default-src 'none'; script-src {allowed(script)}; "
-        f"style-src {allowed(style)}; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
+        f"default-src 'none'; script-src {script_src}; style-src {style_src}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
 def section(title: str, note: str, body: str) -> str:
-    """Return a part of the page with its heading; nothing for an empty body."""
+    """Return a section of the page with its heading; nothing for an empty body."""
     if not body:
         return ""
     title = inert_html(title)
@@ -49,16 +41,16 @@ def section(title: str, note: str, body: str) -> str:
 
 
 def page(title: str, lead: str, data: str, sections: str) -> str:
-    """Return the whole page.
+    """Return the complete page.
 
     Parameters
     ----------
     title, lead : str
         Plain text.
     data : str
-        What the script reads, as inert JSON.
+        The data of the script, as inert JSON.
     sections : str
-        HTML of the parts that do not move.
+        HTML of the tables.
     """
     script, style = asset("report.js"), asset("report.css")
     parts = {
@@ -74,7 +66,7 @@ def page(title: str, lead: str, data: str, sections: str) -> str:
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:
-    """Return the template with its {{names}} replaced, once: parts are not read again.
+    """Return the template with its {{names}} replaced; parts are not searched again.
 
     Examples
     --------

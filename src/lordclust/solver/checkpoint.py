@@ -1,24 +1,25 @@
-"""A long path on disk: stopped at any time, it goes on at the last finished tau.
+"""A long path on disk: stopped at any time, it resumes at the last finished tau.
 
-A checkpoint holds plain arrays and one JSON document, see ``files/archive.py``. It
-appears whole or not at all, and belongs to one problem: a fingerprint of the graph,
-the parameters and the version of the library. What it holds of the solver is all that
+A checkpoint holds plain arrays and one JSON document, see ``files/archive.py``. It is
+written atomically and belongs to one problem, identified by a fingerprint of the graph,
+the parameters and the version of the library. It holds all of the solver's state that
 the next tau depends on, so that a resumed path ends in the same bits.
 """
 
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from lordclust._core.typing import FloatArray, PathLike
 from lordclust._version import __version__
 from lordclust.files.archive import (
     Arrays,
@@ -28,23 +29,27 @@ from lordclust.files.archive import (
 )
 from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
-from lordclust.solver import kernels, problem
+from lordclust.solver import kernels
 from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
-from lordclust.solver.problem import Spectrum
+from lordclust.solver.objective import blord_step, lord_step
+from lordclust.solver.problem import Problem
+from lordclust.solver.spectrum import Spectrum
+
+P = TypeVar("P", bound=Problem)
 
 FORMAT, VERSION = "lordclust checkpoint", 1
 #: Relative error of a row of V that float32 may leave.
 ROUNDING = 1e-4
-#: Largest multiplier of a column beside the largest entry of V. From beyond, Newton's
-#: method never finds back; those of a run are a few times V.
+#: Largest multiplier of a column, relative to the largest entry of V. Newton's method
+#: does not recover from larger ones; those of a run are a few times V.
 MULTIPLIER = 1e10
-#: Counters that outlive a run; the rest says where things are in memory.
+#: Counters that outlive a run; the other slots are places in memory.
 COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
-#: Tells whoever listens where a path goes on.
+#: Reports where a path resumes.
 LOG = logging.getLogger(__name__)
 
 
-def places(checkpoint: Any, count: int) -> list[str | Path]:
+def places(checkpoint: PathLike, count: int) -> list[PathLike]:
     """Return a file for each of several paths: FILE, FILE.2, FILE.3 and so on.
 
     Examples
@@ -56,7 +61,7 @@ def places(checkpoint: Any, count: int) -> list[str | Path]:
 
 
 class Place(NamedTuple):
-    """Where a path stands: before which tau, in which steps, before its race or not."""
+    """Where a path is: before which tau, in which steps, before its race or not."""
 
     tau: float
     step: float
@@ -64,13 +69,13 @@ class Place(NamedTuple):
     done: bool
 
 
-def fingerprint(*parts: Any) -> str:
-    """Return a number that tells problems apart, as text.
+def fingerprint(*parts: object) -> str:
+    """Return a digest of all that a result depends on, as text.
 
     Parameters
     ----------
-    *parts : arrays, sparse arrays, dataclasses of them, numbers, text or None
-        All that the result depends on; the version of the library is added.
+    *parts : problems, arrays, sparse arrays, numbers, text or None
+        The version of the library is added.
 
     Examples
     --------
@@ -85,23 +90,40 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def _feed(digest: Any, part: Any) -> None:
+def _feed(digest: blake2b, part: Any) -> None:
     """Add one part, with its type, to a digest."""
     digest.update(f"|{type(part).__name__}|".encode())
+    if isinstance(part, Problem):
+        # The spectrum, found only roughly, is kept in the file instead.
+        part = part.S, part.shift, replace(part.omega, width=1.0)
     if sp.issparse(part):
         for array in (part.indptr, part.indices, part.data):
             _feed(digest, array)
     elif isinstance(part, np.ndarray):
         digest.update(f"{part.dtype.str}{part.shape}".encode())
         digest.update(np.ascontiguousarray(part).data)
+    elif isinstance(part, tuple):
+        for one in part:
+            _feed(digest, one)
     elif is_dataclass(part):
-        for field in fields(part):
-            _feed(digest, getattr(part, field.name))
+        _feed(digest, tuple(getattr(part, field.name) for field in fields(part)))
     else:
         digest.update(repr(part).encode())
 
 
-def check_place(path: Any) -> Path:
+def with_saved_spectrum(problem: P, saves: Sequence["Checkpoint | None"]) -> P:
+    """Return the problem with the spectrum that saved paths began with, if any.
+
+    The last bits of a spectrum depend on the machine, and a path on all bits of it.
+    """
+    found = (save.spectrum for save in saves if save is not None)
+    spectrum = next((one for one in found if one is not None), None)
+    if spectrum is None:
+        return problem
+    return problem.posed(problem.S, problem.omega, spectrum, problem.shift)
+
+
+def check_place(path: object) -> Path:
     """Return where a checkpoint may be written, before any work is done."""
     if not isinstance(path, str | os.PathLike) or str(path) in ("", "-"):
         raise TypeError(
@@ -111,15 +133,15 @@ def check_place(path: Any) -> Path:
     return check_target(Path(path), force=True)
 
 
-def began(path: Any) -> float | None:
+def began(path: object) -> float | None:
     """Return when the run of a checkpoint began, None where there is no file.
 
-    Seconds since 1970. A file that is no checkpoint is refused.
+    In seconds since 1970. A file that is not a checkpoint raises an error.
     """
     place = check_place(path)
     if not place.exists():
         return None
-    with _telling(place):
+    with _named_as_checkpoint(place):
         document = read_document(place)
     _check_format(place, document)
     return _moment(document)
@@ -138,26 +160,26 @@ class Checkpoint:
     Raises
     ------
     InputError
-        If the file is not a whole checkpoint of this problem.
+        If the file is not a complete checkpoint of this problem.
     """
 
-    def __init__(self, path: Any, problem: str) -> None:
+    def __init__(self, path: object, problem: str) -> None:
         self.path, self.problem = check_place(path), problem
         self.began = time.time()
-        #: Where the path stands; None at its beginning.
+        #: Where the path is; None at its beginning.
         self.place: Place | None = None
-        #: What is to be kept beside the solver, given when it is written.
-        self.beside: Callable[[], Arrays] = dict
+        #: Returns what else to write along with the solver's state.
+        self.more: Callable[[], Arrays] = dict
         self.arrays: Arrays = self._read() if self.path.exists() else {}
         self._begun = False
 
     @property
-    def ends(self) -> Spectrum | None:
-        """Return the ends of the spectrum that the path began with."""
+    def spectrum(self) -> Spectrum | None:
+        """The spectrum that the path began with, None before its beginning."""
         return Spectrum(*self.arrays["ends"].tolist()) if self.arrays else None
 
     def resume(self, engine: Solver) -> bool:
-        """Put an engine where the path stood; tell whether there was one."""
+        """Bring an engine to where the path was; return whether there was one."""
         if not self.arrays:
             return False
         try:
@@ -174,10 +196,10 @@ class Checkpoint:
         LOG.info("resumed at %s, from %s", where, self.path.name)
         return True
 
-    def at(self, engine: Solver, ends: Spectrum, place: Place) -> None:
-        """Write where the path stands, if it has moved since it was read."""
+    def at(self, engine: Solver, problem: Problem, place: Place) -> None:
+        """Write where the path is, if it has moved since it was read."""
         if not self._begun:  # nothing is finished yet, or all of it is in the file
-            self._begun, self.arrays = True, {}  # which has served
+            self._begun, self.arrays = True, {}  # no longer needed
             return
         document = {
             "format": FORMAT,
@@ -186,26 +208,27 @@ class Checkpoint:
             "problem": self.problem,
             "began": self.began,
         }
-        arrays = _taken(_compiled(engine)) | self.beside()
-        arrays |= {"ends": np.array(ends), "place": np.array(place, dtype=np.float64)}
+        arrays = _state_of(_compiled(engine)) | self.more()
+        arrays["ends"] = np.array(problem.spectrum)
+        arrays["place"] = np.array(place, dtype=np.float64)
         write_archive(self.path, document, arrays, force=True)
 
     def check(
         self, name: str, kind: str, shape: tuple[int | None, ...], below: int = 0
     ) -> None:
-        """Refuse the file unless an array is of a kind and shape (None: any length)."""
+        """Raise an error unless an array is of a kind and shape (None: any length)."""
         array = self.arrays.get(name, np.zeros((0,) * 9))
         fits = array.dtype.kind == kind and len(array.shape) == len(shape)
         fits = fits and (kind != "f" or array.dtype.name in ("float32", "float64"))
-        for came, wanted in zip(array.shape, shape, strict=False):
-            fits = fits and wanted in (None, came)
+        for got, wanted in zip(array.shape, shape, strict=False):
+            fits = fits and wanted in (None, got)
         fits = fits and array.size > 0 and np.isfinite(array).all()
         if not fits or (below and array.max() >= below):
             raise self.refused(f"its parts do not fit together ({name})")
 
     def _read(self) -> Arrays:
         """Return the arrays of the file, if it is a checkpoint of this problem."""
-        with _telling(self.path):
+        with _named_as_checkpoint(self.path):
             document, arrays = read_archive(self.path)
         _check_format(self.path, document)
         if document.get("problem") != self.problem:
@@ -222,12 +245,12 @@ class Checkpoint:
         return arrays
 
     def refused(self, reason: str) -> InputError:
-        """Return the error for a file that cannot be gone on with."""
+        """Return the error for a file that cannot be resumed from."""
         return _refused(self.path, reason)
 
 
 def _refused(path: Path, reason: str) -> InputError:
-    """Return the error for a file that is no checkpoint to go on with."""
+    """Return the error for a file that cannot be resumed from."""
     return InputError(
         path,
         f"{reason.rstrip('.')}. Give another file, or delete this one to start afresh.",
@@ -235,8 +258,8 @@ def _refused(path: Path, reason: str) -> InputError:
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
-    """Say of a damaged archive that it is a checkpoint, and what to do."""
+def _named_as_checkpoint(path: Path) -> Iterator[None]:
+    """Say in errors about an archive that it is a checkpoint, and what to do."""
     try:
         yield
     except InputError as error:
@@ -251,11 +274,11 @@ def _moment(document: dict[str, Any]) -> float | None:
 
 
 def _check_format(path: Path, document: dict[str, Any]) -> None:
-    """Refuse an archive of another kind."""
+    """Raise an error for an archive of another kind."""
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         raise _refused(
             path,
-            f"it is no checkpoint of version {VERSION}, but says format "
+            f"it is not a checkpoint of version {VERSION}, its format is "
             f"{document.get('format')!r}",
         )
 
@@ -266,8 +289,8 @@ def _compiled(engine: Solver) -> Engine:
     return engine
 
 
-def _taken(engine: Engine) -> Arrays:
-    """Return all of an engine that its next run depends on."""
+def _state_of(engine: Engine) -> Arrays:
+    """Return everything of an engine that its next run depends on."""
     s = engine.shared
     return {
         "V": engine.get(),
@@ -280,7 +303,7 @@ def _taken(engine: Engine) -> Arrays:
 
 
 def _check_solver(arrays: Arrays, engine: Engine) -> None:
-    """Refuse arrays that compiled code could not go on with."""
+    """Raise an error for arrays that compiled code could not continue from."""
     s = engine.shared
     shapes = {
         "V": (engine.n, engine.k),
@@ -314,31 +337,31 @@ def _check_solver(arrays: Arrays, engine: Engine) -> None:
 
 
 def _quotient(engine: Engine) -> float:
-    """Return a number between the ends of the spectrum of S, in the metric Q."""
+    """Return a number within the spectrum of S, in the metric Q."""
     q = engine.omega.weight
     return float(q @ (engine.S @ q) / q.sum())
 
 
-def _check_memory(memory: Any, engine: Engine, ends: Spectrum) -> None:
-    """Refuse numbers that no run of this problem leaves."""
+def _check_memory(memory: FloatArray, engine: Engine, spectrum: Spectrum) -> None:
+    """Raise an error for numbers that no run of this problem leaves."""
     rest = np.delete(memory, kernels.PRICE)  # infinite where shares are kept exactly
     if not np.isfinite(rest).all():
         raise ValueError("memory")
     lord, bound = engine.shared.memory[kernels.QUARTIC], engine.omega.bound
     if lord:
-        steps = [problem.lord_step(ends, bound, tilt) for tilt in (0.0, -ends.high)]
+        steps = [lord_step(spectrum, bound, tilt) for tilt in (0.0, -spectrum.high)]
     else:
-        steps = [problem.blord_step(ends, tau) for tau in (0.0, 1.0)]
+        steps = [blord_step(spectrum, tau) for tau in (0.0, 1.0)]
     # The multipliers are divided by the step: a tiny one would make them endless.
     within = 0.99 * min(steps) <= memory[kernels.STEP] <= 1.01 * max(steps)
     if memory[kernels.QUARTIC] != lord or not within:
         raise ValueError("memory")
 
 
-def _is_finite(array: Any, shape: tuple[int, ...]) -> bool:
-    """Tell whether these are finite doubles of a shape.
+def _is_finite(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Return whether these are finite doubles of a shape.
 
-    For numbers of another type the solver would have to be compiled anew.
+    For numbers of another type the solver would have to be compiled again.
     """
     fits = array.dtype == np.float64 and array.shape == shape
     return bool(fits and np.isfinite(array).all())

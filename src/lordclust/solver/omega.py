@@ -1,12 +1,20 @@
-"""The set that V is sought in: Omega(mu), its weights, its faces, and how it gives."""
+"""The set that V is sought in: Omega(mu), with weights, known rows and soft shares."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, IntArray
+from lordclust._core.validation import (
+    check_known_labels,
+    check_n_clusters,
+    check_proportions,
+    check_room,
+    check_weights,
+    split_proportions,
+)
 
 
 @dataclass(frozen=True)
@@ -21,17 +29,17 @@ class Omega:
     mu : ndarray of shape (k,)
         Square roots of the proportions.
     mass : ndarray of shape (n,)
-        What the rows of V mu must be.
+        Values of V mu.
     weight : ndarray of shape (n,)
-        How much each row counts.
+        Weight of each row.
     known : ndarray of int, shape (n,), optional
         Clusters of samples, -1 where unknown. Known rows have one entry, which makes
         the set a face of itself.
     strength : float
-        How firmly the columns are kept to mu: exactly if infinite, else for a price
-        in the objective, ``price`` |sum_i weight_i V_i - mu|^2.
+        Infinite if the columns must sum to mu exactly. Otherwise deviations have a
+        penalty in the objective, ``price`` |sum_i weight_i V_i - mu|^2.
     width : float
-        Of the spectrum of S; the price is strength * width / n.
+        Of the spectrum of S; ``price`` is strength * width / n.
     """
 
     mu: FloatArray
@@ -56,10 +64,6 @@ class Omega:
         weight = np.ones(n) if p is None or p.min() == p.max() else n * p
         return cls(mu, np.full(n, 1 / n), weight, known, strength)
 
-    def beside(self, width: float) -> Self:
-        """Return the set with its price in the units of a graph."""
-        return replace(self, width=width)
-
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and clusters."""
@@ -77,7 +81,7 @@ class Omega:
 
     @property
     def price(self) -> float:
-        """What |sum_i weight_i V_i - mu|^2 costs."""
+        """Factor of the penalty |sum_i weight_i V_i - mu|^2."""
         return self.strength * self.width / len(self.mass)
 
     @property
@@ -87,8 +91,8 @@ class Omega:
         return float(self.mass.max() / (1 if self.exact else (self.mu**2).min()))
 
     def ease(self, step: float) -> float:
-        """Return by how much a column gives way to its multiplier, at this step."""
-        # For no price at all, a very small one: multipliers of nearly 0.
+        """Return by how much a column yields to its multiplier, at this step."""
+        # Without a penalty, a very small one: multipliers of nearly 0.
         least = 1e-9 / len(self.mass)
         return 0.0 if self.exact else 1 / max(step * self.price, least)
 
@@ -114,7 +118,7 @@ class Omega:
         return sum(float(part.sum(dtype=np.float64)) for part in parts)
 
     def penalty(self, V: FloatArray) -> float:
-        """Return what V pays for columns that are not mu."""
+        """Return the penalty of columns that do not sum to mu."""
         if self.exact:
             return 0.0
         return self.price * float(((self.column_sums(V) - self.mu) ** 2).sum())
@@ -129,6 +133,49 @@ class Omega:
         V[rows] = 0.0
         V[rows, clusters] = self.mass[rows] / self.mu[clusters]
         return V
+
+
+def make_omega(
+    n: int,
+    n_clusters: int,
+    proportions: object = None,
+    sample_weight: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
+    *,
+    auto: bool = False,
+) -> tuple[Omega, FloatArray]:
+    """Return the set that a user asks for, and its shares; everything is checked.
+
+    With ``auto`` the shares are to be chosen: those returned are as equal as the known
+    labels allow.
+    """
+    k = check_n_clusters(n_clusters, n)
+    p, known = check_weights(sample_weight, n), check_known_labels(known_labels, n, k)
+    prior, strength = split_proportions(None if auto else proportions)
+    if auto:
+        prior = shares_around(known, k, p)
+    shares = check_proportions(prior, k)
+    omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
+    if omega.exact and known is not None:
+        check_room(known, shares, omega.weight / n)
+    return omega, shares
+
+
+def shares_around(known: IntArray | None, k: int, p: FloatArray | None) -> FloatArray:
+    """Return shares as equal as the known labels allow.
+
+    Examples
+    --------
+    >>> shares_around(np.array([0, 0, -1, -1]), 2, None).round(2)
+    array([0.5, 0.5])
+    """
+    if known is None:
+        return np.full(k, 1 / k)
+    mass = np.full(len(known), 1 / len(known)) if p is None else p
+    taken = np.bincount(known[known >= 0], mass[known >= 0], minlength=k)
+    # A cluster without known samples gets some of what is left, however little.
+    wanted = np.maximum(1 / k - taken, 1e-3 / k)
+    return np.asarray(taken + (1 - taken.sum()) * wanted / wanted.sum())
 
 
 def _blocks(V: FloatArray) -> Iterator[slice]:

@@ -1,11 +1,10 @@
-"""Where a descent begins: Sinkhorn-scaled random points and given ones."""
-
-from typing import Any
+"""Starts of a descent: Sinkhorn-scaled random points, eigenvectors, given arrays."""
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_weights
 from lordclust.rounding.labels import kmeans_labels
 from lordclust.rounding.spectral import njw_embedding
@@ -18,10 +17,10 @@ AT_SADDLE, STIR = 1e-12, 0.01
 
 
 def sinkhorn_start(
-    U: Any,
-    mu: Any,
+    U: ArrayLike,
+    mu: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> FloatArray:
@@ -85,14 +84,31 @@ def _scales(
     return right
 
 
+def count_starts(n_init: int | str, omega: Omega, *, path: bool = True) -> int:
+    """Return how many starts there are: as given, or by default."""
+    if not isinstance(n_init, str):
+        return int(n_init)
+    if not path:
+        return 10
+    # Which cluster gets which share depends on where a path begins.
+    return 1 if np.ptp(omega.mu) == 0 or not omega.exact else 5
+
+
+def start_seeds(count: int, random_state: Seed) -> list[int]:
+    """Return a seed for each start."""
+    rng = check_random_state(random_state)
+    return list(rng.randint(np.iinfo(np.int32).max, size=count).tolist())
+
+
 def random_start(omega: Omega, rng: np.random.Generator) -> FloatArray:
     """Return a random point of the set."""
-    return scaled_start(rng.random(omega.shape) * check_mu(omega.mu), omega)
+    mu = omega.mu / np.linalg.norm(omega.mu)
+    return scaled_start(rng.random(omega.shape) * mu, omega)
 
 
 def scaled_start(P: FloatArray, omega: Omega) -> FloatArray:
     """Return the point of the set that P, nonnegative, is scaled to."""
-    mu = check_mu(omega.mu)
+    mu = omega.mu / np.linalg.norm(omega.mu)
     P = np.maximum(P, 1e-20)
     rows = omega.weight * omega.mass
     if omega.known is None:
@@ -126,9 +142,8 @@ def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
 def spectral_start(S: Graph, omega: Omega) -> FloatArray:
     """Return the point that spectral clustering suggests, somewhat softened.
 
-    The larger a spectral cluster, the larger the share that it gets: shares that
-    differ are tied to clusters from the beginning, where a random point ties them to
-    whatever comes first.
+    The larger a spectral cluster, the larger its share: unequal shares belong to the
+    right clusters from the beginning, which a random point leaves to chance.
     """
     labels = spectral_labels(S, len(omega.mu))
     sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
@@ -148,22 +163,22 @@ def spectral_labels(S: Graph, n_clusters: int) -> IntArray:
 def _scales_around(
     known: IntArray, P: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    """Return scales for the unknown rows, that fill what the known ones leave."""
+    """Return scales for the unknown rows, which fill what the known ones leave."""
     free = known < 0
     taken = np.bincount(known[~free], rows[~free], minlength=len(columns))
     room = np.maximum(columns - taken, 0.0)
     has_room = room > 1e-9 * columns
     if not rows[free].any() or not has_room.any():
         return np.ones(len(columns))
-    # Columns that may give way can be overfull: what is left is shared out.
+    # Soft columns can be overfull: the rest is distributed.
     left = room[has_room] * (rows[free].sum() / room[has_room].sum())
     right = np.zeros(len(columns))
     right[has_room] = _scales(P[free][:, has_room], rows[free], left)
     return right
 
 
-def given_start(V: Any, omega: Omega) -> FloatArray:
-    """Return a user's start: labels, or V as a fit leaves it.
+def given_start(V: Graph, omega: Omega) -> FloatArray:
+    """Return a user's start: labels, or V of a fitted model.
 
     The rows of V are freed of their weights.
     """
@@ -178,7 +193,7 @@ def given_start(V: Any, omega: Omega) -> FloatArray:
         raise ValueError(
             f"start must be a finite array of shape {omega.shape}, samples by "
             f"clusters, or {n} labels from 0 to {k - 1}, got shape {V.shape} of "
-            f"{got}. V_ of a fitted model is one, labels_ of another the other."
+            f"{got}. Pass V_ or labels_ of a fitted model."
         )
     heavy = omega.weight > 0
     start = np.outer(omega.mass, omega.mu)  # for rows without weight, which V_ lacks

@@ -11,12 +11,12 @@
   const clusters = (k <= 256 ? bytes : words)(data.clusters);
   const parts = bytes(data.parts);
 
-  /** Where the top clusters of a sample begin, at the tau shown. */
+  /** The index of the first cluster of a sample, at the tau shown. */
   const at = (i) => (state.frame * points + i) * top;
   const labelOf = (i) => clusters[at(i)];
   const chanceOf = (i) => parts[at(i)] / 255;
 
-  /** The likeliest clusters of a sample as [cluster, probability], largest first. */
+  /** The most probable clusters of a sample as [cluster, probability], largest first. */
   function chances(i) {
     const found = [];
     for (let t = at(i); t < at(i) + top; t++) found.push([clusters[t], parts[t] / 255]);
@@ -31,22 +31,18 @@
   const state = { frame: data.start, layout: 0, cluster: null, sample: null };
   const view = { scale: 1, x: 0, y: 0 }; // x, y: from the middle, on the grid
 
-  // Okabe and Ito's colours first, then Tol's: readers can tell them apart.
-  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
-    "#5B3FA0", "#8C6D31", "#882255", "#44AA99", "#8F8F20", "#6B7280"];
-  const DARK = ["#4AA3DF", "#FF7F3E", "#2CC295", "#E59AC4", "#9AD8FA", "#F5B83D",
-    "#A78BFA", "#C9A55A", "#E0608F", "#6FD3C2", "#C3C35A", "#A3AAB4"];
-  const SHAPES = ["round", "square", "diamond"]; // for more clusters than colours
+  const SHAPES = { o: "round", s: "square", D: "diamond", "^": "up", v: "down" };
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const theme = document.documentElement.dataset; // .theme is set once the reader chose
+  const theme = document.documentElement.dataset; // .theme is set once the reader has chosen
   const isDark = () => (theme.theme ? theme.theme === "dark" : system.matches);
-  const colour = (j) => (isDark() ? DARK : LIGHT)[j % LIGHT.length];
-  const shape = (j) => SHAPES[Math.floor(j / LIGHT.length) % SHAPES.length];
+  const mode = () => (isDark() ? "dark" : "light");
+  const colour = (j) => data.colours[mode()][j];
+  const shape = (j) => SHAPES[data.markers[j]];
   const ink = () => getComputedStyle(document.body).color;
 
   // -- small parts of the page ---------------------------------------------------
 
-  /** Make an element; whatever a user named goes in as text. */
+  /** Make an element; names of samples, classes and features are inserted as text. */
   function make(tag, name = "", text = "") {
     const element = document.createElement(tag);
     if (name) element.className = name;
@@ -74,7 +70,7 @@
   const map = $("map");
   const tip = $("tip");
 
-  /** Fit a canvas to its place on the screen; return what to draw with. */
+  /** Fit a canvas to its size on the screen; return its context and size. */
   function fitted(canvas) {
     const box = canvas.getBoundingClientRect();
     const ratio = window.devicePixelRatio || 1;
@@ -85,7 +81,7 @@
     return { pen, width: box.width, height: box.height };
   }
 
-  /** Places by features or graph: they stay where they are. */
+  /** Places by features or graph: they do not depend on tau. */
   function fixed({ name, note, xy }) {
     const grid = words(xy);
     const box = [65535, 65535, 0, 0];
@@ -96,21 +92,21 @@
     return { name, note, box, at: () => grid, tags: [] };
   }
 
-  /** Places by membership: clusters on a circle, a sample between those it may be in. */
+  /** Places by membership: clusters on a circle, a sample between those it may belong to. */
   function circle() {
     const corners = new Float32Array(2 * k);
     data.ring.forEach((j, place) => {
       const angle = Math.PI * (0.5 - (2 * place) / k);
       corners.set([Math.cos(angle), Math.sin(angle)], 2 * j);
     });
-    const room = Math.min(0.2, (0.8 * Math.PI) / k); // sure samples share a corner
+    const room = Math.min(0.2, (0.8 * Math.PI) / k); // certain samples share a corner
     const grid = new Float32Array(2 * points);
     let seen = null;
     const at = () => {
       if (seen === state.frame) return grid;
       seen = state.frame;
       for (let i = 0; i < points; i++) {
-        // Steps of two unrelated numbers fill a disc evenly, the same way every time.
+        // A quasi-random sequence fills a disc evenly, the same way every time.
         const turn = 2 * Math.PI * 0.5698403 * i;
         const far = room * Math.sqrt((0.7548777 * i) % 1) * chanceOf(i);
         let x = far * Math.cos(turn), y = far * Math.sin(turn);
@@ -121,13 +117,13 @@
     };
     const reach = 20000 * (1.1 + room);
     const tags = data.ring.map((j) => [j, reach * corners[2 * j], reach * corners[2 * j + 1]]);
-    const note = "probability: between clusters if in doubt";
+    const note = "their probabilities: between clusters if uncertain";
     return { name: "Probabilities", note, box: [-reach, -reach, reach, reach], at, tags };
   }
 
   const layouts = data.layout ? [fixed(data.layout), circle()] : [circle()];
 
-  /** Pixels a step of the layout's grid: both axes have the same, as X has. */
+  /** Pixels per step of the layout's grid, the same for both axes. */
   function unit(width, height) {
     const [x0, y0, x1, y1] = layouts[state.layout].box;
     const margin = 36;
@@ -150,7 +146,7 @@
     return (i) => project(xy[2 * i], xy[2 * i + 1]);
   }
 
-  /** Write the names of clusters where a layout has places for them. */
+  /** Write the numbers of clusters where a layout has places for them. */
   function drawTags(pen, width, height) {
     const project = projection(width, height);
     pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
@@ -160,13 +156,18 @@
     for (const [j, u, v] of layouts[state.layout].tags) pen.fillText(`${j}`, ...project(u, v));
   }
 
-  /** Draw a sample; the three shapes have about the same area. */
+  const CORNERS = {
+    square: [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+    diamond: [[0, -1.25], [1.25, 0], [0, 1.25], [-1.25, 0]],
+    up: [[0, -1.3], [1.25, 0.9], [-1.25, 0.9]],
+    down: [[0, 1.3], [1.25, -0.9], [-1.25, -0.9]],
+  };
+
+  /** Draw a sample; all shapes have about the same area. */
   function spot(pen, x, y, r, kind) {
-    const d = 1.25 * r;
     pen.beginPath();
     if (kind === "round") pen.arc(x, y, r, 0, 2 * Math.PI);
-    else if (kind === "square") pen.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r);
-    else for (const [u, v] of [[0, -d], [d, 0], [0, d], [-d, 0]]) pen.lineTo(x + u, y + v);
+    else for (const [u, v] of CORNERS[kind]) pen.lineTo(x + u * r, y + v * r);
     pen.fill();
   }
 
@@ -197,7 +198,7 @@
     drawRing(pen, place, r);
   }
 
-  /** Mark the chosen sample, and say what is known of it. */
+  /** Mark the selected sample, and show its probabilities. */
   function drawRing(pen, place, r) {
     tip.hidden = state.sample === null;
     if (tip.hidden) return;
@@ -215,7 +216,7 @@
   function showTip(x, y) {
     const i = state.sample;
     tip.replaceChildren(make("b", "", data.ids[i]));
-    if (data.classes) tip.append(make("span", "class", `known as ${data.classes[i]}`));
+    if (data.classes) tip.append(make("span", "class", `class ${data.classes[i]}`));
     const shown = chances(i).slice(0, 4).filter(([, p]) => p >= 0.005);
     for (const [j, p] of shown) {
       const row = make("div", "row");
@@ -247,15 +248,15 @@
     drawMap();
   }
 
-  /** Choose a sample from a list; if it is out of sight, show the whole map. */
+  /** Select a sample from a list; if it is out of sight, zoom out. */
   function seek(sample) {
     const [wide, high] = [map.clientWidth, map.clientHeight];
     const [x, y] = placer(wide, high)(sample);
-    if (x < 0 || y < 0 || x > wide || y > high) whole();
+    if (x < 0 || y < 0 || x > wide || y > high) resetZoom();
     choose(sample);
   }
 
-  /** Return the sample of that name, or the first whose name begins so; or -1. */
+  /** Return the sample of that name, or the first whose name begins with it, or -1. */
   function named(text) {
     const wanted = text.trim().toLowerCase();
     const exact = data.ids.findIndex((id) => id.toLowerCase() === wanted);
@@ -272,7 +273,7 @@
     });
   }
 
-  /** Where a key or a button zooms to: the chosen sample, or the middle. */
+  /** Where a key or a button zooms to: the selected sample, or the centre. */
   function aim() {
     const [wide, high] = [map.clientWidth, map.clientHeight];
     return state.sample === null ? [wide / 2, high / 2] : placer(wide, high)(state.sample);
@@ -291,14 +292,14 @@
   const closer = () => zoom(1.5, ...aim());
   const farther = () => zoom(1 / 1.5, ...aim());
 
-  function whole() {
+  function resetZoom() {
     Object.assign(view, { scale: 1, x: 0, y: 0 });
     drawMap();
   }
 
-  const fingers = new Map(); // what holds the map: a pointer and its place
+  const fingers = new Map(); // pointers that are down on the map, and their positions
 
-  /** The middle of what holds the map, and how far apart it is. */
+  /** The centre of these pointers, and how far apart they are. */
   function grip() {
     const all = [...fingers.values()];
     const [x, y] = [0, 1].map((c) => all.reduce((sum, at) => sum + at[c], 0) / all.length);
@@ -333,11 +334,11 @@
     map.addEventListener("pointerup", release);
     map.addEventListener("pointercancel", release);
     map.addEventListener("pointerleave", (e) => {
-      if (!fingers.size && e.pointerType !== "touch") choose(null); // a finger leaves when lifted
+      if (!fingers.size && e.pointerType !== "touch") choose(null); // a finger leaves when it is lifted
     });
     map.addEventListener("dblclick", (e) => zoom(2, e.offsetX, e.offsetY));
     map.addEventListener("wheel", (e) => {
-      if (!e.ctrlKey && !e.metaKey) return; // plain wheels scroll the page
+      if (!e.ctrlKey && !e.metaKey) return; // without a modifier the wheel scrolls the page
       e.preventDefault();
       zoom(Math.exp(-e.deltaY / 200), e.offsetX, e.offsetY);
     }, { passive: false });
@@ -345,7 +346,7 @@
       const act = {
         "+": closer,
         "-": farther,
-        Escape: whole,
+        Escape: resetZoom,
         ArrowRight: () => step(1),
         ArrowLeft: () => step(-1),
       }[e.key];
@@ -353,14 +354,14 @@
       e.preventDefault();
       act();
     });
-    $("reset").addEventListener("click", whole);
+    $("reset").addEventListener("click", resetZoom);
     $("closer").addEventListener("click", closer);
     $("farther").addEventListener("click", farther);
   }
 
-  /** Go through the doubtful samples with the keyboard. */
+  /** Step through the uncertain samples with the keyboard. */
   function step(by) {
-    const list = data.doubtful[state.frame].map(([i]) => i);
+    const list = data.uncertain[state.frame].map(([i]) => i);
     if (list.length === 0) return;
     const now = list.indexOf(state.sample);
     seek(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
@@ -384,7 +385,7 @@
       const size = make("span", "p");
       row.append(mark, make("span", "", `${j}`), line, size);
       button.append(row);
-      const marks = make("small", "", data.marks?.[j] ?? "");
+      const marks = make("small", "", data.features?.[j] ?? "");
       button.append(marks);
       button.addEventListener("click", () => {
         state.cluster = state.cluster === j ? null : j;
@@ -394,17 +395,17 @@
       rows.push({ button, mark, inner: line.firstChild, tick, size, marks });
     }
     $("sizes-note").textContent = data.shares
-      ? "Samples a cluster; the tick is the share asked for. Click to see one alone."
-      : "Samples a cluster. Click to see one alone.";
+      ? "Samples per cluster; ticks show the requested shares. Click to highlight a cluster."
+      : "Samples per cluster. Click to highlight a cluster.";
   }
 
   function drawSizes() {
     const sizes = data.sizes[state.frame];
-    // One scale for all taus, but a cluster that takes nearly all is cut off.
+    // One scale for all taus; a cluster with nearly all samples is cut off.
     const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * n), 1);
     const scale = 1 / (1.25 * largest);
     rows.forEach(({ button, mark, inner, tick, size, marks }, j) => {
-      const asked = data.shares ? `, share asked for ${(100 * data.shares[j]).toFixed(1)}%` : "";
+      const asked = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
       button.setAttribute("aria-pressed", String(state.cluster === j));
       button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${asked}`);
       button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${asked}`;
@@ -418,15 +419,10 @@
 
   // -- pairs -----------------------------------------------------------------------
 
-  const SHADES = {
-    light: ["#ffffff", "#a9d0e8", "#0072b2", "#00243d"],
-    dark: ["#191c1f", "#1c4a66", "#4aa3df", "#e4f3fd"],
-  };
-
-  /** 256 colours from never to surely. */
+  /** 256 colours from probability 0 to 1. */
   function ramp() {
     const parse = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-    const stops = SHADES[isDark() ? "dark" : "light"].map(parse);
+    const stops = data.ramp[mode()].map(parse);
     return Array.from({ length: 256 }, (_, value) => {
       const x = (value / 255) * (stops.length - 1);
       const low = Math.min(Math.floor(x), stops.length - 2);
@@ -434,7 +430,7 @@
     });
   }
 
-  /** The memberships of the samples of the picture; what is not listed is spread. */
+  /** The memberships of these samples; probabilities that are not stored are spread evenly. */
   function dense(list) {
     const P = new Float32Array(list.length * k);
     list.forEach((i, row) => {
@@ -448,13 +444,13 @@
 
   function drawBlocks() {
     const canvas = $("blocks"), list = data.blocks, m = list.length;
-    const edge = Math.max(2, Math.round(m / 45)); // a strip in the clusters' colours
+    const edge = Math.max(2, Math.round(m / 45)); // a strip in the colours of the clusters
     const side = m + edge + 1;
     canvas.width = canvas.height = side;
     const pen = canvas.getContext("2d");
     const image = pen.createImageData(m, m);
     const P = dense(list), shades = ramp();
-    $("shades").style.background = `linear-gradient(to right, ${SHADES[isDark() ? "dark" : "light"]})`;
+    $("shades").style.background = `linear-gradient(to right, ${data.ramp[mode()]})`;
     for (let a = 0; a < m; a++) {
       for (let b = 0; b <= a; b++) {
         let z = 0;
@@ -487,14 +483,14 @@
     return line;
   }
 
-  function drawDoubtful() {
-    const found = data.doubtful[state.frame];
-    $("doubtful-note").textContent = found.length ? "Samples, and the two clusters each is between." : "";
-    $("doubtful").replaceChildren(...found.map(([i, doubt]) => {
+  function drawUncertain() {
+    const found = data.uncertain[state.frame];
+    $("uncertain-note").textContent = found.length ? "The samples with the largest uncertainty, and their two most probable clusters." : "";
+    $("uncertain").replaceChildren(...found.map(([i, entropy]) => {
       const [[a, p], [b, q]] = chances(i);
       const item = make("li"), button = make("button"), who = make("div", "who");
       button.type = "button";
-      button.title = `uncertainty ${doubt.toFixed(2)}`;
+      button.title = `uncertainty ${entropy.toFixed(2)}`;
       who.append(make("span", "", data.ids[i]), make("span", "", `${a} or ${b}`));
       button.setAttribute("aria-label", `${data.ids[i]}: cluster ${a} ${percent(p)}, cluster ${b} ${percent(q)}`);
       button.append(who, stack(i));
@@ -503,22 +499,22 @@
       item.append(button);
       return item;
     }));
-    if (!found.length) $("doubtful").append(make("li", "none", hint("No sample is in doubt here.")));
+    if (!found.length) $("uncertain").append(make("li", "none", hint("All samples are certain.")));
   }
 
   function drawPairs() {
     const found = data.pairs[state.frame];
-    $("pairs-note").textContent = found.length ? "How much of the smaller cluster two clusters share." : "";
+    $("pairs-note").textContent = found.length ? "Pairs of clusters, and the fraction of the smaller one that they share." : "";
     $("pairs").replaceChildren(...found.map(([a, b, share]) => {
       const item = make("li"), two = make("span", "two");
       two.append(dot(a), make("span", "", `${a} and ${b}`), dot(b));
       item.append(two, bar(share), make("span", "p", percent(share)));
       return item;
     }));
-    if (!found.length) $("pairs").append(make("li", "none", hint("No two clusters share samples here.")));
+    if (!found.length) $("pairs").append(make("li", "none", hint("No two clusters share samples.")));
   }
 
-  const hint = (text) => (data.taus.length > 1 ? `${text} Move tau towards soft.` : text);
+  const hint = (text) => (data.taus.length > 1 ? `${text} Decrease tau to see more.` : text);
 
   // -- tau ---------------------------------------------------------------------------
 
@@ -531,20 +527,20 @@
     slider.addEventListener("input", () => { state.frame = Number(slider.value); later(); });
     $("home").addEventListener("click", () => { slider.value = state.frame = data.start; draw(); });
     const curve = (part) => part.map((p, i) => `${(1000 * i) / last} ${(100 * (1 - p)).toFixed(1)}`).join("L");
-    $("curve-line").setAttribute("d", `M${curve(data.sure)}`);
-    $("curve-area").setAttribute("d", `M0 100L${curve(data.sure)}L1000 100Z`);
-    if (data.right) $("curve-right").setAttribute("d", `M${curve(data.right)}`);
+    $("curve-line").setAttribute("d", `M${curve(data.certainty)}`);
+    $("curve-area").setAttribute("d", `M0 100L${curve(data.certainty)}L1000 100Z`);
+    if (data.accuracy) $("curve-accuracy").setAttribute("d", `M${curve(data.accuracy)}`);
   }
 
   function drawTau() {
     if (data.taus.length < 2) return;
     const tau = data.taus[state.frame].toFixed(2);
-    const sure = `mean certainty ${percent(data.sure[state.frame])}`;
-    const right = data.right ? `accuracy ${percent(data.right[state.frame])}` : "";
+    const sure = `mean certainty ${percent(data.certainty[state.frame])}`;
+    const right = data.accuracy ? `accuracy ${percent(data.accuracy[state.frame])}` : "";
     $("tau-value").textContent = tau;
     $("tau").setAttribute("aria-valuetext", [`tau ${tau}`, sure, right].filter(Boolean).join(", "));
-    $("sure").textContent = sure;
-    $("right").textContent = right;
+    $("certainty").textContent = sure;
+    $("accuracy").textContent = right;
     $("home").disabled = state.frame === data.start;
   }
 
@@ -552,15 +548,15 @@
 
   function drawNote() {
     const seen = points < n ? `${count(points)} of ${count(n)} samples` : `${count(n)} samples`;
-    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. The fainter, the less certain.`;
+    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. Uncertain samples are faint.`;
   }
 
   function draw() {
-    drawTau(); drawNote(); drawSizes(); drawMap(); drawBlocks(); drawDoubtful(); drawPairs();
+    drawTau(); drawNote(); drawSizes(); drawMap(); drawBlocks(); drawUncertain(); drawPairs();
   }
 
   let waiting = false;
-  /** Draw before the next picture on the screen, once for many events. */
+  /** Draw before the next repaint, once for many events. */
   function later() {
     if (waiting) return;
     waiting = true;
@@ -578,7 +574,7 @@
         state.layout = place;
         [...group.children].forEach((b, i) => b.setAttribute("aria-pressed", String(i === place)));
         drawNote();
-        whole();
+        resetZoom();
       });
       group.append(button);
     });

@@ -1,1 +1,0 @@
-"""Faults on purpose: kills, Ctrl-C, full disks. See ``python -m faults --help``."""

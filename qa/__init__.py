@@ -1,0 +1,1 @@
+"""Fuzzing, fault injection, soak test, checks of the wheel; not part of the wheel."""

@@ -1,0 +1,1 @@
+"""Hundreds of thousands of generated inputs; see docs/trust/fuzzing.md."""

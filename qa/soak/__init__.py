@@ -1,0 +1,1 @@
+"""Hours of mixed tasks in one process, to check that memory does not grow."""

@@ -1,0 +1,66 @@
+"""The small file of results that tables and figures are made from."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from reproduction.store import Record
+
+#: One line of a section: a method on a data set, all seeds together.
+Entry = dict[str, Any]
+#: Sections of a results file: lists of entries, one line each.
+Results = dict[str, Any]
+
+
+def to_text(results: Results) -> str:
+    """Return results as JSON, one line per entry, so that changes can be read."""
+    parts = []
+    for name, value in results.items():
+        if isinstance(value, list):
+            lines = ",\n".join(json.dumps(entry) for entry in value)
+            parts.append(f"{json.dumps(name)}: [\n{lines}\n]")
+        else:
+            parts.append(f"{json.dumps(name)}: {json.dumps(value)}")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def find(results: Results, kind: str, **wanted: object) -> Entry | None:
+    """Return the first entry of a kind that has these values, or None."""
+    for entry in results.get(kind, ()):
+        if all(entry.get(name) == value for name, value in wanted.items()):
+            found: Entry = entry
+            return found
+    return None
+
+
+def score_entry(results: Results, method: str, data: str) -> Entry | None:
+    """Return the entry of a method in the tables of scores, or None."""
+    if method == "blord":
+        return find(results, "grid", data=data, shares="equal")
+    return find(results, "scores", method=method, data=data)
+
+
+def entry_head(group: list[Record]) -> Entry:
+    """Return what an entry begins with: method, data set, and total time."""
+    first = group[0]
+    seconds = round(sum(record["seconds"] for record in group), 2)
+    return {"method": first["method"], "data": first["data"], "seconds": seconds}
+
+
+def signed_r2(x: list[float], y: list[float], *, rises: bool = True) -> float | None:
+    """Return the squared correlation, negative if better objectives score worse.
+
+    None where one of them does not vary. ``rises``: larger objectives are better.
+
+    Examples
+    --------
+    >>> signed_r2([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
+    1.0
+    >>> signed_r2([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], rises=False)
+    -1.0
+    """
+    if len(x) < 3 or np.ptp(x) <= 1e-9 * np.abs(x).max() or np.ptp(y) == 0:
+        return None
+    r = float(np.corrcoef(x, y)[0, 1])
+    return round(abs(r) * (r if rises else -r), 3)

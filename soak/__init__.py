@@ -1,1 +1,0 @@
-"""Hours of mixed work in one process, to see whether memory stays flat."""

@@ -1,0 +1,49 @@
+"""Other paths to the same problem: how far labels depend on the path."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from lordclust._core.typing import IntArray
+from lordclust.choose.shares import STEPS
+from lordclust.result import Agreement, SolverResult
+from lordclust.rounding.labels import named_like
+from lordclust.solver.path import SCOUT_STEP, walk
+from lordclust.solver.problem import Problem
+from lordclust.solver.solve import Limits, make_solver, result_of
+from lordclust.solver.start import random_start
+
+
+def other_paths(
+    problem: Problem, tau: float, seeds: Sequence[int], n_threads: int, limits: Limits
+) -> list[SolverResult]:
+    """Return where a path for each seed ends.
+
+    Paths have equal steps and begin at a random point and a random small tau.
+    """
+    found = []
+    for i, seed in enumerate(seeds):
+        step, rng = STEPS[i % len(STEPS)], np.random.default_rng(seed)
+        solver = make_solver(problem, n_threads=n_threads)
+        solver.put(random_start(problem.omega, rng))
+        # Paths that begin this late run no race, which would bring them together.
+        begin = SCOUT_STEP + step * rng.random()
+        taus = np.append(np.arange(begin, tau - step / 2, step), tau)
+        for _ in walk(solver, problem, tau, limits, taus=taus):
+            pass
+        found.append(result_of(solver, problem, tau))
+    return found
+
+
+def compared(
+    own: IntArray, others: list[IntArray], objectives: list[float], k: int
+) -> Agreement:
+    """Return how far other labels agree with ``own``, and with each other."""
+    from sklearn.metrics import adjusted_rand_score
+
+    labels = np.array([named_like(other, own, k) for other in others])
+    pairs = combinations([own, *labels], 2)
+    ari = np.mean([adjusted_rand_score(a, b) for a, b in pairs])
+    share = (labels == own).mean(axis=0)
+    return Agreement(share, float(ari), labels, np.array(objectives))

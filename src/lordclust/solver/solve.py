@@ -1,0 +1,118 @@
+"""One descent: from a start to a stationary V, with its certificate."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lordclust._core.typing import FloatArray
+from lordclust.result import SolverResult
+from lordclust.solver import paper
+from lordclust.solver.arrays import array_ascent
+from lordclust.solver.engine import Callback, Engine, Solver
+from lordclust.solver.problem import Problem
+from lordclust.solver.projection import feasibility_error, project_newton
+
+#: Relative error of a row or column sum that counts as rounding.
+FEASIBLE = 1e-12
+
+
+class Limits(NamedTuple):
+    """When a descent stops: at this residual, or after this many iterations."""
+
+    tol: float = 1e-4
+    max_iter: int = 4000
+
+
+def make_solver(
+    problem: Problem,
+    *,
+    n_threads: int = 1,
+    dtype: np.dtype | str = "float64",
+    device: str | None = None,
+) -> Solver:
+    """Return the compiled solver for a problem, or the one for a PyTorch device."""
+    S, omega, lord = problem.S, problem.omega, problem.lord
+    if device is None:
+        return Engine(S, omega, lord=lord, n_threads=n_threads, dtype=dtype)
+    single = np.dtype(dtype) == np.float32
+    return array_ascent(S, omega, device=device, single=single, lord=lord)
+
+
+def solve(
+    solver: Solver,
+    problem: Problem,
+    t: float,
+    limits: Limits,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """Solve the problem at ``t`` from the solver's current V."""
+    solver.aim(problem.first_step(t), problem.tilt(t))
+    solver.run(*limits, callback)
+    return result_of(solver, problem, t)
+
+
+def result_of(solver: Solver, problem: Problem, t: float) -> SolverResult:
+    """Return where the solver is, with its certificate."""
+    V, objective = settled(solver, problem, t)
+    progress, residual = solver.progress(), solver.progress().residual
+    if not solver.converged:  # else it was measured at this V
+        U = V - solver.step * problem.gradient(V, t) / problem.factor
+        ease = problem.omega.ease(solver.step)
+        moved = project_newton(U, problem.omega, ease=ease)[0] - V
+        residual = np.sqrt(problem.omega.norm2(moved) / problem.omega.norm2(V))
+    return SolverResult(
+        V,
+        objective,
+        float(residual),
+        progress.n_iter,
+        solver.converged,
+        problem.history(V, solver.history()),
+        solver.passes,
+    )
+
+
+def settled(solver: Solver, problem: Problem, t: float) -> tuple[FloatArray, float]:
+    """Return V, feasible to rounding, and its objective.
+
+    A descent may have been cut short. Its last projection may also have run out of
+    digits: if V is nearly hard, very few rows determine the columns. V itself is easier
+    to project.
+    """
+    V, omega = solver.get(), problem.omega
+    single = V.dtype == np.float32  # which has no digits to win
+    last = solver.converged
+    if omega.exact and not (
+        last and (single or feasibility_error(V, omega) <= FEASIBLE)
+    ):
+        last, feasible = False, False
+        if not single:
+            U = solver.projected()
+            feasible = feasibility_error(U, omega) <= FEASIBLE
+            V = U if feasible else V
+            del U
+        if not feasible:  # with more care, and half a dozen arrays of n x k more
+            V = project_newton(V, omega)[0]
+    if last and V.dtype == np.float64 and not problem.lord:
+        # Just measured; a product S V in the order of the samples costs ten of these.
+        return V, float(solver.history()[-1])
+    return V, problem.value(V, t)
+
+
+def solve_by_paper(
+    problem: Problem, t: float, V: FloatArray, limits: Limits
+) -> SolverResult:
+    """Solve by the paper's own algorithm, for samples of equal weight."""
+    sign = problem.sign
+    found = paper.paper_descent(
+        V,
+        lambda V: sign * problem.value(V, t),
+        lambda V: problem.gradient(V, t),
+        problem.lipschitz(t),
+        problem.omega.mu,
+        problem.omega.mass,
+        tol=limits.tol,
+        max_iter=limits.max_iter,
+    )
+    value, history = sign * found.objective, sign * found.history
+    return replace(found, objective=value, history=history)

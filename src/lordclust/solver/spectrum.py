@@ -1,0 +1,117 @@
+"""The extreme eigenvalues of S, which give tau its meaning."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+
+from lordclust._core.typing import FloatArray, Graph
+
+#: Below this many samples a full eigendecomposition is cheaper than Lanczos.
+DENSE_EIGEN = 48
+#: A constant diagonal this many times larger than all other entries is removed.
+DOMINANT = 1e3
+
+
+class Spectrum(NamedTuple):
+    """The smallest and the largest eigenvalue of S."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Difference of the two (1 for a multiple of the identity)."""
+        return self.high - self.low if self.high > self.low else 1.0
+
+    def gamma(self, tau: float) -> float:
+        """Return gamma = -high + tau (high - low)."""
+        return -self.high + tau * (self.high - self.low)
+
+
+def remove_constant_diagonal(S: Graph, equal_weights: bool) -> tuple[Graph, float]:
+    """Return S - cI and c, where cI is a constant diagonal that dominates S.
+
+    B-LoRD has the same V for both at every tau: gamma is larger by c for S - cI. But
+    sums with c in them lose the digits that separate clusters. If nothing dominates, or
+    if weights differ and V does too, S itself is returned, and 0.
+    """
+    diagonal = np.asarray(S.diagonal(), dtype=np.float64)
+    c = float(np.median(diagonal))
+    limit = abs(c) / DOMINANT
+    if c == 0 or not equal_weights:
+        return S, 0.0
+    if np.abs(diagonal - c).max() > limit or _largest_off_diagonal(S, limit) > limit:
+        return S, 0.0
+    if sp.issparse(S):
+        return sp.csr_array(S - sp.diags_array(np.full(len(diagonal), c))), c
+    S = S.copy()
+    np.fill_diagonal(S, diagonal - c)
+    return S, c
+
+
+def _largest_off_diagonal(S: Graph, enough: float) -> float:
+    """Return the largest off-diagonal |S_ij|, or one above ``enough``."""
+    if sp.issparse(S):
+        rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+        return float(np.abs(S.data[rows != S.indices]).max(initial=0.0))
+    top = 0.0
+    for i, row in enumerate(S):
+        top = max(top, float(np.abs(np.delete(row, i)).max(initial=0.0)))
+        if top > enough:
+            break
+    return top
+
+
+def weighted_graph(S: Graph, weight: FloatArray | None) -> Graph:
+    """Return Q^1/2 S Q^1/2 without the rows of weight 0, Q = diag(weight).
+
+    In V with rows times sqrt(q_i) the weighted problem is the plain one for this S.
+    """
+    if weight is None or np.all(weight == 1):
+        return S
+    kept = np.flatnonzero(weight)
+    root = np.sqrt(weight[kept])
+    S = S[kept][:, kept]
+    if not sp.issparse(S):
+        return np.asarray(root[:, None] * S * root)
+    Q = sp.diags_array(root)
+    return sp.csr_array(Q @ S @ Q)
+
+
+def find_spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
+    """Return the extreme eigenvalues of S, or of Q^1/2 S Q^1/2, to about 1e-3.
+
+    One Lanczos run from a fixed vector gives both. If it fails, Gershgorin's discs
+    bound them.
+    """
+    if weight is not None and np.any(weight != 1):
+        S = weighted_graph(S, weight)
+    n = S.shape[0]
+    if n <= DENSE_EIGEN:
+        values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
+        return Spectrum(float(values[0]), float(values[-1]))
+    # Positive, so that it is never orthogonal to the Perron vector of a graph.
+    start = np.random.default_rng(0).random(n) + 0.1
+    try:
+        found = eigsh(S, 2, which="BE", tol=1e-3, v0=start, return_eigenvectors=False)
+    except (ArpackError, ArpackNoConvergence):
+        return gershgorin(S)
+    return Spectrum(round_to_30_bits(min(found)), round_to_30_bits(max(found)))
+
+
+def round_to_30_bits(x: float) -> float:
+    """Return x to 30 bits, far more than its tolerance.
+
+    The last bits depend on the threads of BLAS, which the result must not.
+    """
+    mantissa, exponent = np.frexp(x)
+    return float(np.ldexp(np.round(np.ldexp(mantissa, 30)), exponent - 30))
+
+
+def gershgorin(S: Graph) -> Spectrum:
+    """Bound the spectrum by Gershgorin's discs."""
+    centre = np.asarray(S.diagonal())
+    radius = np.asarray(abs(S).sum(axis=1)).ravel() - np.abs(centre)
+    return Spectrum(float((centre - radius).min()), float((centre + radius).max()))
