@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import force_option
 from lordclust.cli.outputs import Outputs, Writer
@@ -171,7 +170,7 @@ def run_demo(data: Digits) -> Demo:
             **_scores(data.y, path.labels[i]),
             "certainty": float(path.memberships[tau].max(axis=1).mean()),
             "iterations": int(path.n_iter[i]),
-            "blocks": float(path.block_diagonality[i]),
+            "block_diagonality": float(path.block_diagonality[i]),
         })  # fmt: skip
     return Demo(data, scores, methods[SHOWN][0], path, seconds, rows)
 
@@ -209,7 +208,9 @@ def _print_tables(demo: Demo) -> None:
         f"{demo.path_seconds:.2f} s.\n"
     )
     few = sorted({round(i * (taus - 1) / (LINES - 1)) for i in range(LINES)})
-    tables.draw([demo.path_rows[i] for i in few], decimals=3)
+    columns = ("acc", "nmi", "certainty", "smallest", "largest", "iterations")
+    rows = [{n: demo.path_rows[i][n] for n in ("tau", *columns)} for i in few]
+    tables.draw(rows, decimals=3)
     click.echo("\ncertainty: the mean of each sample's largest probability.\n")
 
 
@@ -240,6 +241,8 @@ def _writers(demo: Demo) -> dict[str, Writer]:
 def draw(demo: Demo) -> Figure:
     """Return the picture: certain and doubtful digits, the path, and the blocks."""
     from matplotlib.figure import Figure
+
+    from lordclust._core.colors import INK, QUIET
 
     figure = Figure(figsize=(12.6, 7.4), facecolor="white")
     left = figure.add_gridspec(
@@ -276,6 +279,8 @@ def _draw_digits(axes: Axes, demo: Demo, *, doubtful: bool) -> None:
     import numpy as np
     from matplotlib.colors import LinearSegmentedColormap
 
+    from lordclust._core.colors import INK, ORANGE, QUIET
+
     P, labels, y = demo.model.membership_, demo.model.labels_, demo.data.y
     count, largest = DOUBTFUL if doubtful else CERTAIN, P.max(axis=1)
     high, wide = SIDE + GAP + FOOT, SIDE + GAP
@@ -305,6 +310,7 @@ def _draw_digits(axes: Axes, demo: Demo, *, doubtful: bool) -> None:
 
 def _draw_path(axes: Axes, demo: Demo) -> None:
     """Draw accuracy and certainty against tau."""
+    from lordclust._core.colors import BLUE, INK, ORANGE, QUIET
     from lordclust.cli.tables import as_columns
 
     columns = as_columns(demo.path_rows)
@@ -330,6 +336,8 @@ def _draw_blocks(axes: Axes, demo: Demo, tau: float) -> None:
     import numpy as np
     from matplotlib.colors import LinearSegmentedColormap
 
+    from lordclust._core.colors import QUIET, RAMP
+
     path = demo.path
     tau = float(path.taus[path.at(tau)])
     last = path.memberships[float(path.taus[-1])]
@@ -337,8 +345,8 @@ def _draw_blocks(axes: Axes, demo: Demo, tau: float) -> None:
     # Evenly spaced samples: the picture is too small for all pairs.
     few = order[np.linspace(0, len(order) - 1, BLOCK_SAMPLES).astype(int)]
     P = path.memberships[tau][few]
-    fade = LinearSegmentedColormap.from_list("f", ["#FFFFFF", PALE, BLUE, "#00243D"])
-    axes.imshow(P @ P.T, cmap=fade, vmin=0, vmax=1, interpolation="antialiased")
+    ramp = LinearSegmentedColormap.from_list("ramp", RAMP)
+    axes.imshow(P @ P.T, cmap=ramp, vmin=0, vmax=1, interpolation="antialiased")
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set(color="#CCCCCC", lw=0.8)
     axes.set_title(f"tau = {tau:.2f}", size=9.5, color=QUIET, pad=5)
