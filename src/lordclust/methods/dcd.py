@@ -175,7 +175,13 @@ class DCD(RestartClusterer):
         """Yield W for each start."""
         n = S.shape[0]
         if not isinstance(self.init, str):
-            yield check_start(self.init, n, k)
+            W = np.array(self.init, dtype=np.float64)
+            if W.shape != (n, k) or not np.isfinite(W).all() or W.min() < 0:
+                raise ValueError(
+                    f"init must hold nonnegative memberships of shape ({n}, {k}), got "
+                    f'shape {W.shape}. Pass one row per sample, or "ncut".'
+                )
+            yield _floored(shares_of_rows(W))
         elif self.init == "random":
             yield from (shares_of_rows(rng.random((n, k))) for rng in rngs)
         else:
@@ -214,17 +220,6 @@ def check_alphas(alphas: Sequence[float]) -> tuple[float, ...]:
             "Pass (1.0,) to use no prior."
         )
     return found
-
-
-def check_start(init: ArrayLike, n: int, k: int) -> FloatArray:
-    """Return given memberships as positive rows of sum 1."""
-    W = np.array(init, dtype=np.float64)
-    if W.shape != (n, k) or not np.isfinite(W).all() or W.min() < 0:
-        raise ValueError(
-            f"init must hold nonnegative memberships of shape ({n}, {k}), got shape "
-            f'{W.shape}. Pass one row per sample, or "ncut".'
-        )
-    return _floored(shares_of_rows(W))
 
 
 def ncut_embedding(S: Graph, k: int) -> FloatArray:

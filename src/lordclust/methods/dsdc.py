@@ -178,16 +178,7 @@ def distance_sums(X: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def sphere_points(X: FloatArray, c: FloatArray) -> FloatArray:
-    """Return points with squared distances c_i c_j ||x_i - x_j||^2, on a sphere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[-1.0], [1.0]])
-    >>> sphere_points(X, np.array([0.5, 0.5]))
-    array([[-0.5,  0.5],
-           [ 0.5,  0.5]])
-    """
+    """Return points with squared distances c_i c_j ||x_i - x_j||^2, on a sphere."""
     m, squares = _spread(X, c)
     h = np.sqrt(c @ squares / c.sum())
     return np.column_stack([c[:, None] * (X - m), c * squares / h])

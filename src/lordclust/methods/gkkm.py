@@ -18,7 +18,6 @@ from lordclust.methods._solvers.kernel_kmeans import (
 )
 from lordclust.result import Run
 
-ALGORITHMS = ("auto", "full", "fast")
 #: "auto" tries every sample up to this n^3 k: about a minute (2000 samples, k = 10).
 FULL_WORK = 1e11
 #: A smaller change of E, relative to its size, is rounding.
@@ -140,7 +139,7 @@ default="self_tuning"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.algorithm, ALGORITHMS, "algorithm")
+        check_choice(self.algorithm, ("auto", "full", "fast"), "algorithm")
         if self.n_candidates is not None:
             check_count(self.n_candidates, "n_candidates")
 

@@ -1,6 +1,6 @@
 """A Gaussian mixture whose shares are given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import kmeans_labels, labels_from
 
+COVARIANCES = ("full", "tied", "diag", "spherical")
 #: Keeps the mass of an empty component above 0.
 TINY = 1e-15
 #: Gain of a sample's expected log-likelihood at which shares are exchanged.
@@ -195,7 +196,7 @@ def fixed_share_em(
         R = R[:, order]
         mass = R.sum(axis=0) + TINY  # a component may have lost all samples
         means = (R.T @ X) / mass[:, None]
-        C = COVARIANCES[covariance_type](X, R, mass, means, reg)
+        C = _covariances(X, R, mass, means, covariance_type, reg)
         log_p = log_densities(X, means, C) + np.log(shares)
         total = logsumexp(log_p, axis=1, keepdims=True)
         R = np.exp(log_p - total)
@@ -230,41 +231,24 @@ def log_densities(X: FloatArray, means: FloatArray, C: FloatArray) -> FloatArray
     return out
 
 
-def _full(
-    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
-) -> FloatArray:
-    """Return a covariance for each component."""
+def _covariances(
+    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray,
+    kind: str, reg: float,
+) -> FloatArray:  # fmt: skip
+    """Return for each component a matrix, a diagonal, or a multiple of I."""
     k, d = means.shape
-    C = np.empty((k, d, d))
-    for j in range(k):
-        D = X - means[j]
-        C[j] = (R[:, j] * D.T) @ D / mass[j] + reg * np.eye(d)
-    return C
-
-
-def _tied(
-    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
-) -> FloatArray:
-    """Return one covariance, seen k times."""
-    k, d = means.shape
-    C = (X.T @ X - (mass * means.T) @ means) / mass.sum() + reg * np.eye(d)
-    return np.broadcast_to(C, (k, d, d))
-
-
-def _diag(
-    X: FloatArray, R: FloatArray, mass: FloatArray, means: FloatArray, reg: float
-) -> FloatArray:
-    """Return the variances of each component."""
-    C = [R[:, j] @ (X - means[j]) ** 2 / mass[j] for j in range(len(means))]
-    return np.array(C) + reg
-
-
-COVARIANCES: dict[str, Callable[..., FloatArray]] = {
-    "full": _full,
-    "tied": _tied,
-    "diag": _diag,
-    "spherical": lambda *moments: _diag(*moments).mean(axis=1),
-}
+    if kind == "full":
+        C = np.empty((k, d, d))
+        for j in range(k):
+            D = X - means[j]
+            C[j] = (R[:, j] * D.T) @ D / mass[j] + reg * np.eye(d)
+        return C
+    if kind == "tied":
+        C = (X.T @ X - (mass * means.T) @ means) / mass.sum() + reg * np.eye(d)
+        return np.broadcast_to(C, (k, d, d))
+    diagonal = [R[:, j] @ (X - means[j]) ** 2 / mass[j] for j in range(k)]
+    C = np.array(diagonal) + reg
+    return C if kind == "diag" else np.asarray(C.mean(axis=1))
 
 
 def _start(

@@ -20,8 +20,6 @@ from lordclust.result import Run
 from lordclust.rounding.labels import labels_from
 from lordclust.rounding.spectral import degrees, normalized_affinity
 
-COSTS = ("adjacency", "heat")
-SOLVERS = ("proximal", "conditional_gradient")
 #: Largest number of samples for options that store a full n x n matrix.
 MAX_DENSE = 5000
 #: Tolerance on the relative error of the column sums of plans.
@@ -156,8 +154,8 @@ class GWL(RestartClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.cost, COSTS, "cost")
-        check_choice(self.solver, SOLVERS, "solver")
+        check_choice(self.cost, ("adjacency", "heat"), "cost")
+        check_choice(self.solver, ("proximal", "conditional_gradient"), "solver")
         check_positive(self.heat_time, "heat_time")
         check_positive(self.beta, "beta")
         check_proportions(self.proportions, self.n_clusters)

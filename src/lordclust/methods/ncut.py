@@ -27,8 +27,6 @@ from lordclust.rounding.spectral import (
     warn_of_components,
 )
 
-ASSIGN = ("discretize", "kmeans", "cluster_qr")
-
 
 class NCut(RestartClusterer):
     """Normalised cut of Shi and Malik, into k parts at once.
@@ -134,7 +132,7 @@ class NCut(RestartClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self.assign, ASSIGN, "assign")
+        check_choice(self.assign, ("discretize", "kmeans", "cluster_qr"), "assign")
         check_nonnegative(self.offset, "offset")
 
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:

@@ -270,7 +270,7 @@ def solve(
     history, values = [at.fit], [at.value]
     t, target, last = 1.0, max(tol, FIRST_TOL), np.inf
     for _ in range(max_iter):
-        residual, off = _residual(at, k), _infeasibility(at)
+        residual, off = _errors(at, k)
         if max(residual, off) <= tol:
             break
         if residual <= target or len(values) > INNER:
@@ -283,7 +283,7 @@ def solve(
         at, t = descend(problem, at, dual, t, max(values[-MEMORY:]))
         values.append(at.value)
         history.append(at.fit)
-    residual, off = _residual(at, k), _infeasibility(at)
+    residual, off = _errors(at, k)
     objectives = problem.scale * np.array(history) + problem.shift * k
     return End(at.U, residual, off, max(residual, off) <= tol, objectives)
 
@@ -307,11 +307,8 @@ def descend(
     return new, t
 
 
-def _residual(at: Point, k: int) -> float:
-    """Return how far a projected step of length 1 moves U, relative to U."""
-    return float(np.linalg.norm(project(at.U - at.G, k) - at.U) / np.sqrt(k))
-
-
-def _infeasibility(at: Point) -> float:
-    """Return ||UU'1 - 1|| / sqrt(n)."""
-    return float(np.linalg.norm(at.excess) / np.sqrt(len(at.excess)))
+def _errors(at: Point, k: int) -> tuple[float, float]:
+    """Return the relative length of a projected step, and ||UU'1 - 1|| / sqrt(n)."""
+    moved = np.linalg.norm(project(at.U - at.G, k) - at.U)
+    off = np.linalg.norm(at.excess) / np.sqrt(len(at.excess))
+    return float(moved / np.sqrt(k)), float(off)

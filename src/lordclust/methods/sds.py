@@ -40,7 +40,7 @@ class SDS(PreparedClusterer):
         so that its rows sum to 1 on average. None: S as it is.
     diagonal : {"auto", "one", "zero"}, default="auto"
         Self-similarity: as large as the largest similarity, or zero. "auto": "one"
-        if S is normalised, "zero" if not. It only changes the degrees: with tr Z
+        if S is normalised, "zero" if not. It only affects the degrees: with tr Z
         fixed, a multiple of I added to S changes nothing.
     variant : {"kyfan", "rank", "trace"}, default="kyfan"
         "kyfan": the problem above. "rank": the constraint rank(I - Z) = n - k in place

@@ -96,16 +96,6 @@ def remove(heaps: Heaps, j: int, t: int, i: int) -> None:
 
 
 @njit
-def fill(heaps: Heaps, labels: IntArray) -> None:
-    """Put every row into the heaps of its cluster."""
-    k = heaps.root.shape[0]
-    for i in range(labels.shape[0]):
-        for t in range(k):
-            if t != labels[i]:
-                push(heaps, labels[i], t, i)
-
-
-@njit
 def move(heaps: Heaps, labels: IntArray, i: int, target: int) -> None:
     """Move row i to another cluster."""
     source = labels[i]
@@ -216,9 +206,15 @@ def balance(
     """Move rows until no cluster has a surplus, along shortest paths.
 
     ``labels`` must minimise cost[i, j] - price[j] in every row; at the end they do
-    so for the new prices. For few moves the heaps are not used.
+    so for the new prices. For few moves the heaps are not
+    used; otherwise they are filled first.
     """
     k = heaps.root.shape[0]
+    if not few:
+        for i in range(len(labels)):
+            for t in range(k):
+                if t != labels[i]:
+                    push(heaps, labels[i], t, i)
     weight, cheapest = np.full((k, k), np.inf), np.zeros((k, k), np.int64)
     for j in range(k):
         weigh(heaps, labels, weight, cheapest, j, few)

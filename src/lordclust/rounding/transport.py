@@ -76,8 +76,6 @@ def priced_assignment(
         child, after, before = np.full(shape, kernels.NONE, dtype=np.int32)
         root = np.full((k, k), kernels.NONE, dtype=np.int32)
         heaps = kernels.Heaps(C, child, after, before, root)
-        if not few:
-            kernels.fill(heaps, labels)
         kernels.balance(heaps, labels, price, surplus, bool(few))
     return Assignment(labels, np.ldexp(price, exponent))
 

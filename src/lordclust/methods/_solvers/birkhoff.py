@@ -51,12 +51,6 @@ def nearest_ds(
     Zass and Shashua (2006), which end at a doubly stochastic matrix, but not at the
     nearest one. ``u0`` holds multipliers to start from; a ``trace`` is above 0 and at
     most n.
-
-    Examples
-    --------
-    >>> nearest_ds(np.array([[0.0, 1.0], [1.0, 2.0]])).Z
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
     """
     n = len(S)
     if n == 1 or trace == n:
@@ -205,33 +199,26 @@ def _grow(
 def _newton_steps(
     S: FloatArray, trace: float | None, x: FloatArray, tol: float, max_iter: int
 ) -> Point:
-    """Take damped Newton steps."""
+    """Take Newton steps, halved until they lower the dual enough.
+
+    Near the solution rounding hides whether they do: the gradient decides then.
+    """
     now, n_iter = _dual(S, x, trace), 0
     while now.error > tol and n_iter < max_iter:
-        step = _line_search(S, trace, x, _direction(S, x, now), now)
-        if step is None:  # rounding hides any further progress
+        d = _direction(S, x, now)
+        slope, unseen = float(now.gradient @ d), 64 * EPS * now.size
+        t = 1.0
+        while t > 1e-10:
+            new = _dual(S, x + t * d, trace)
+            gain = now.value - new.value
+            falls = gain >= -1e-4 * t * slope > 0
+            if falls or (gain >= -unseen and new.error < now.error):
+                break
+            t /= 2
+        else:  # rounding hides any further progress
             break
-        x, now = step
-        n_iter += 1
+        x, now, n_iter = x + t * d, new, n_iter + 1
     return Point(x, now, n_iter)
-
-
-def _line_search(
-    S: FloatArray, trace: float | None, x: FloatArray, d: FloatArray, now: Dual
-) -> tuple[FloatArray, Dual] | None:
-    """Return the first of x + d, x + d/2, ... that lowers the dual enough.
-
-    Near the solution rounding hides whether it does: the gradient decides then.
-    """
-    slope, unseen = float(now.gradient @ d), 64 * EPS * now.size
-    t = 1.0
-    while t > 1e-10:
-        new = _dual(S, x + t * d, trace)
-        gain = now.value - new.value
-        if gain >= -1e-4 * t * slope > 0 or (gain >= -unseen and new.error < now.error):
-            return x + t * d, new
-        t /= 2
-    return None
 
 
 def _direction(S: FloatArray, x: FloatArray, now: Dual) -> FloatArray:

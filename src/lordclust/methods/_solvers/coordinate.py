@@ -26,13 +26,6 @@ def cd_scaled(
     ``power=0.5`` the first sum is Tr(Q'G) for the scaled indicator
     G = Y (Y'Y)^-1/2, with ``power=0`` it is Tr(Q'Y). The last sample of a cluster
     stays. A pass costs O(nk).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Q = np.array([[3.0, 0], [2, 0], [0, 2], [0, 3]])
-    >>> cd_scaled(Q, np.array([0, 1, 0, 1]), power=0).labels
-    array([0, 0, 1, 1])
     """
     from lordclust.methods._solvers._coordinate_kernels import sweep_scaled
 

@@ -135,7 +135,8 @@ def multiplicative(
     """
     if square == 0:  # S is zero, and so is its best factor
         return Factor(np.zeros_like(V), np.zeros(1), True)
-    pace = Pace(exponent)
+    exponents = EXPONENTS if exponent == "auto" else (float(exponent),)
+    at, quiet = len(exponents) - 1, 0
     V = np.array(V, order="C")
     floor, noise = FLOOR * V.max(), NOISE * square
     new, work = np.empty_like(V), np.empty_like(V)
@@ -144,50 +145,27 @@ def multiplicative(
     while True:
         SV, G = S @ V, V.T @ V
         value = loss(square, V, SV, G)
-        if history and value > history[-1] + noise and pace.shorten():
-            V, new = new, V  # back to where the step began
+        rose = bool(history) and value > history[-1] + noise
+        quiet = 0 if rose else quiet
+        if rose and at > 0:
+            V, new = new, V  # back to where the step began, with a smaller exponent
+            at -= 1
         else:
             history.append(value)
             converged = stop(history, change)
             if converged or len(history) > max_iter:
                 break
-            pace.lengthen()
+            quiet += 1
+            if quiet > PATIENCE and at < len(exponents) - 1:
+                at, quiet = at + 1, 0
             ratio = np.divide(SV, np.matmul(V, G, out=new), out=SV)
-        _power(ratio, pace.exponent, new, work)
+        _power(ratio, exponents[at], new, work)
         np.maximum(np.multiply(new, V, out=new), floor, out=new)
         np.subtract(new, V, out=work)
         change = float(np.sqrt(np.vdot(work, work) / np.vdot(V, V)))
         V, new = new, V
     V[floor >= V] = 0.0
     return Factor(V, np.array(history), converged)
-
-
-class Pace:
-    """The exponent of the next step: fixed, or as large as descent allows."""
-
-    def __init__(self, exponent: float | str) -> None:
-        self.choices = EXPONENTS if exponent == "auto" else (float(exponent),)
-        self.at = len(self.choices) - 1
-        self.quiet = 0
-
-    @property
-    def exponent(self) -> float:
-        """The exponent of the next step."""
-        return self.choices[self.at]
-
-    def shorten(self) -> bool:
-        """Take a smaller exponent after a rise; return whether there was one."""
-        self.quiet = 0
-        if self.at == 0:
-            return False
-        self.at -= 1
-        return True
-
-    def lengthen(self) -> None:
-        """Take a larger exponent after PATIENCE steps without a rise."""
-        self.quiet += 1
-        if self.quiet > PATIENCE and self.at < len(self.choices) - 1:
-            self.at, self.quiet = self.at + 1, 0
 
 
 def _power(x: FloatArray, exponent: float, out: FloatArray, work: FloatArray) -> None:

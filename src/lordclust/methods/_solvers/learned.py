@@ -68,13 +68,6 @@ def prepare(
     """Return a dense, exactly symmetric copy of S with another diagonal and scale.
 
     "one" is the largest similarity, or 1 if no pair is similar.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> prepare(np.array([[0.0, 4.0], [4.0, 0.0]]))
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
     """
     A = np.array(S.toarray() if sparse.issparse(S) else S, dtype=np.float64)
     top = float(A.max())
