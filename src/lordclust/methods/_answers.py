@@ -1,7 +1,5 @@
 """Prediction and uncertainty: new samples, pairs, confusable clusters."""
 
-from itertools import combinations
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,6 +12,7 @@ from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
 from lordclust.methods._base import Clusterer
 from lordclust.result import ConfusablePair
+from lordclust.rounding.confusion import confusable_pairs
 from lordclust.rounding.labels import (
     in_units_of_log_k,
     labels_from,
@@ -268,10 +267,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         check_is_fitted(self)
         count = check_count(n_samples, "n_samples")
-        find = (
-            _sharing_in_sparse if sparse.issparse(self.membership_) else _sharing_pairs
-        )
-        pairs = find(self.membership_, self._weight, count)
+        pairs = confusable_pairs(self.membership_, self._weight, count)
         return pairs if top is None else pairs[: check_count(top, "top")]
 
     # -- shared steps -------------------------------------------------------------
@@ -335,53 +331,3 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _sharing_pairs(
-    P: FloatArray, weight: FloatArray, count: int
-) -> list[ConfusablePair]:
-    """Return all pairs of columns with a common sample, the largest share first."""
-    mass = weight @ P
-    columns = np.ascontiguousarray(P.T)
-    pairs = []
-    for a, b in combinations(range(len(columns)), 2):
-        both = np.minimum(columns[a], columns[b])
-        shared = float(weight @ both)
-        if shared > 0:
-            samples = np.flatnonzero(both)
-            order = np.argsort(-both[samples], kind="stable")
-            share = float(min(1.0, shared / min(mass[a], mass[b])))
-            pairs.append(ConfusablePair(a, b, share, samples[order[:count]]))
-    return sorted(pairs, key=lambda pair: -pair.share)
-
-
-def _sharing_in_sparse(
-    P: Graph, weight: FloatArray, count: int
-) -> list[ConfusablePair]:
-    """Do as :func:`_sharing_pairs` does, by the pairs that samples have."""
-    k, mass = P.shape[1], weight @ P
-    counts = np.diff(P.indptr)
-    keys, samples, least = [], [], []
-    for gap in range(1, int(counts.max())):  # entries and those ``gap`` behind them
-        first = np.arange(P.nnz - gap)
-        row = np.repeat(np.arange(len(counts)), counts)
-        first = first[row[first] == row[first + gap]]
-        keys.append(P.indices[first].astype(np.int64) * k + P.indices[first + gap])
-        samples.append(row[first])
-        least.append(np.minimum(P.data[first], P.data[first + gap]))
-    if not keys:
-        return []
-    key, sample, both = (np.concatenate(x) for x in (keys, samples, least))
-    order = np.lexsort((sample, -both, key))
-    key, sample, both = key[order], sample[order], both[order]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    if not len(key):
-        return []
-    shared = np.add.reduceat(weight[sample] * both, starts)
-    pairs = []
-    for at, total in zip(starts, shared, strict=True):
-        a, b = divmod(int(key[at]), k)
-        named = sample[at : at + count][key[at : at + count] == key[at]]
-        share = float(min(1.0, total / min(mass[a], mass[b])))
-        pairs.append(ConfusablePair(a, b, share, named))
-    return sorted(pairs, key=lambda pair: -pair.share)
