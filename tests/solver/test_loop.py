@@ -11,6 +11,7 @@ from lordclust.solver.descent import blord_result, lord_result
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk, walk_lord
+from lordclust.solver.rules import MANY
 from lordclust.solver.start import random_start
 from strategies import block_graph, random_graph
 
@@ -89,6 +90,21 @@ def test_every_iteration_of_lord_is_the_compiled_one(name, kind):
     for engine in (compiled, loop):
         engine.aim(problem.lord_step(ends, omega.bound))
         engine.run(1e-6, 300)
+    assert_same(compiled, loop)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tau", [0.02, 0.7])
+def test_iterations_with_many_clusters_are_the_compiled_ones(kind, tau):
+    """Both solve by conjugate gradients, with H formed or not."""
+    S = GRAPHS["digits"]
+    omega = make_omega(S, kind, k=MANY + 6)
+    ends = problem.spectrum(S, omega.weight)
+    omega = omega.beside(ends.width)
+    compiled, loop = both(S, omega)
+    for engine in (compiled, loop):
+        engine.aim(problem.blord_step(ends, tau), ends.gamma(tau))
+        engine.run(1e-5, 60)
     assert_same(compiled, loop)
 
 
