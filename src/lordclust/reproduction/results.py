@@ -9,7 +9,6 @@ import numpy as np
 
 from lordclust.registry import METHODS
 from lordclust.reproduction.inputs import SCORES
-from lordclust.reproduction.paper import SETS
 from lordclust.reproduction.plan import CORRELATED
 from lordclust.reproduction.store import Cell, Record
 from lordclust.reproduction.work.scores import VARIANTS
@@ -227,6 +226,3 @@ _ENTRIES: dict[str, Callable[[list[Record]], dict[str, Any]]] = {
     "blocks": _blocks,
     "synthetic": _synthetic,
 }
-
-#: The order of data sets in results and tables.
-ORDER = {name: place for place, name in enumerate(SETS)}
