@@ -1,10 +1,22 @@
 """Compiled functions: kept on disk where there is a place, and working without."""
 
+import importlib
+import sys
+
 import numba
 import pytest
 from numba.core import caching
 
-from lordclust._core.jit import njit
+from lordclust._core.jit import inlined, njit
+
+CALLER = """
+from lordclust._core.jit import njit_with
+import {0}_constant as other
+
+@njit_with(other)
+def times(x):
+    return x * other.FACTOR
+"""
 
 
 def twice(x):
@@ -22,3 +34,24 @@ def test_they_are_kept_on_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert njit(twice)(4.0) == 8.0
     assert list(tmp_path.rglob("*.nbi"))
+
+
+def test_inlined_functions_are_called_too():
+    assert inlined(twice)(4.0) == 8.0
+
+
+def test_an_edit_in_another_module_is_noticed(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "jit_caller.py").write_text(CALLER.format("jit"))
+    for factor in (3.0, 5.0, 3.0):
+        (tmp_path / "jit_constant.py").write_text(f"FACTOR = {factor}\n")
+        importlib.invalidate_caches()
+        caller = importlib.import_module("jit_caller")
+        assert caller.times(2.0) == 2.0 * factor
+        assert caller.times.py_func.__qualname__ == "times"
+        hits = sum(caller.times.stats.cache_hits.values())
+        del sys.modules["jit_caller"], sys.modules["jit_constant"]
+    assert hits == 1
+    assert len(list((tmp_path / "cache").rglob("*.nbi"))) == 2

@@ -10,6 +10,7 @@ from lordclust.solver.arrays import array_ascent
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk
+from lordclust.solver.rules import MANY
 from lordclust.solver.solve import Limits, result_of
 from lordclust.solver.spectrum import find_spectrum
 from lordclust.solver.start import random_start
@@ -89,6 +90,19 @@ def test_every_iteration_of_lord_is_the_compiled_one(name, kind):
     for engine in (compiled, loop):
         engine.aim(problem.step(1.0))
         engine.run(1e-6, 300)
+    assert_same(compiled, loop)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tau", [0.02, 0.7])
+def test_iterations_with_many_clusters_are_the_compiled_ones(kind, tau):
+    """Both solve by conjugate gradients, with H formed or not."""
+    S = GRAPHS["digits"]
+    problem = blord_problem(S, make_omega(S, kind, k=MANY + 6))
+    compiled, loop = both(S, problem.omega)
+    for engine in (compiled, loop):
+        engine.aim(problem.step(tau), problem.tilt(tau))
+        engine.run(1e-5, 60)
     assert_same(compiled, loop)
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from lordclust import LoRD, project_omega, tau_path
-from lordclust.solver import engine
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import project
+from lordclust.solver.rules import MANY
 from strategies import block_graph
 
-K = engine.MANY + 6
+K = MANY + 6
 
 
 @pytest.fixture(scope="module")

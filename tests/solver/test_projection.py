@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lordclust._core.validation import check_mu
 from lordclust.solver.omega import Omega
 from lordclust.solver.paper import dykstra
 from lordclust.solver.projection import (
-    check_mu,
     feasibility_error,
     project,
     project_omega,
@@ -376,7 +376,7 @@ def test_refuses_a_bad_mu(mu, message):
 @pytest.mark.parametrize(
     ("U", "message"),
     [
-        ([1.0, 2.0], r"one row a sample and 2 columns .* got shape \(2,\)"),
+        ([1.0, 2.0], r"one row per sample and 2 columns .* got shape \(2,\)"),
         ([[1.0, 2.0, 3.0]], r"2 columns .* got shape \(1, 3\)"),
         (np.zeros((0, 2)), r"got shape \(0, 2\)"),
         ([[np.nan, 1.0]], "U must be finite, got NaN or infinity"),

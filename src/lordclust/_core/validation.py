@@ -652,3 +652,21 @@ def _asymmetry(S: Graph) -> tuple[float, float]:
             gap = max(gap, float(np.abs(S[rows] - S[:, rows].T).max()))
             scale = max(scale, float(np.abs(S[rows]).max()))
     return gap, scale
+
+
+def check_mu(mu: Any) -> FloatArray:
+    """Return mu as a positive vector of length 1 (in the Euclidean sense)."""
+    mu = np.asarray(mu, dtype=np.float64)
+    if mu.ndim != 1 or mu.size == 0 or not np.all(np.isfinite(mu)) or np.any(mu <= 0):
+        raise ValueError(
+            f"mu must be a vector of positive numbers, got shape {mu.shape} with "
+            f"minimum {mu.min() if mu.size else 'none'}; take the square roots of "
+            "the cluster proportions."
+        )
+    norm = float(np.linalg.norm(mu))
+    if abs(norm - 1) > 1e-6:
+        raise ValueError(
+            f"mu must have Euclidean norm 1, got {norm:.6g}; it holds the square "
+            "roots of proportions that sum to 1."
+        )
+    return np.asarray(mu / norm)

@@ -1,4 +1,4 @@
-"""The driver's side: keepers on the workers, what they are asked, and lost workers."""
+"""The driver's side: keepers on the workers, requests to them, and lost workers."""
 
 import time
 import uuid
@@ -9,14 +9,14 @@ from functools import wraps
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from distributed import wait
+from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._blocks import bring
 from lordclust.distributed._keeper import Keeper
 
-#: Seconds between two looks at a worker that does not answer.
+#: Seconds between two checks of a worker that does not answer.
 POLL = 2.0
 #: Seconds to wait for a worker in place of a lost one.
 PATIENCE = 15.0
@@ -31,13 +31,13 @@ class LostError(Exception):
 
 
 class GoneError(Exception):
-    """Workers were lost, and no copy is left: the fit must begin anew."""
+    """Workers were lost, and no copy is left: the fit must start again."""
 
 
 class Source(Protocol):
     """Where a block of rows comes from, as often as it is needed."""
 
-    def deliver(self, client: Any, to: "Member", block: int) -> Any:
+    def deliver(self, client: Client, to: "Member", block: int) -> Future:
         """Have a keeper take the block; return a future of its shape."""
 
 
@@ -50,7 +50,7 @@ class Member(NamedTuple):
 
 
 class Crew:
-    """Keepers of all blocks, one a worker.
+    """Keepers of all blocks, one per worker.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Crew:
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         sources: list[Source],
         *,
         graph: bool,
@@ -108,7 +108,7 @@ class Crew:
         n = sum(shape[0] for shape in shapes)
         if len(widths) > 1:
             raise ValueError(
-                f"All blocks must have as many columns, got {sorted(widths)}."
+                f"All blocks must have equally many columns, got {sorted(widths)}."
             )
         if self.graph and widths != {n}:
             raise ValueError(
@@ -122,11 +122,10 @@ class Crew:
         """Return every keeper's answer."""
         return self.ask_each(method, [args] * len(self.members))
 
-    def ask_each(self, method: str, lists: list[Any]) -> list[Any]:
-        """Return every keeper's answer, each asked with arguments of its own."""
-        return self._collect(
-            [(m, method, args) for m, args in zip(self.members, lists, strict=True)]
-        )
+    def ask_each(self, method: str, lists: list[tuple[Any, ...]]) -> list[Any]:
+        """Return every keeper's answer to arguments of its own."""
+        calls = zip(self.members, lists, strict=True)
+        return self._collect([(member, method, args) for member, args in calls])
 
     def by_block(self, method: str, *args: Any) -> list[Any]:
         """Return answers by block, in the order of the blocks, whoever keeps them."""
@@ -137,13 +136,13 @@ class Crew:
                 answers[block] = part
         return answers
 
-    def _collect(self, calls: list[tuple[Member, str, Any]]) -> list[Any]:
+    def _collect(self, calls: list[tuple[Member, str, tuple[Any, ...]]]) -> list[Any]:
         """Call, and wait for all: none is busy when this returns or raises."""
         futures, answers, lost = [], [], False
         for member, method, args in calls:
             try:
                 futures.append(getattr(member.actor, method)(*args))
-            except RuntimeError:  # dask's word for an actor whose worker is lost
+            except RuntimeError:  # dask raises it for an actor whose worker is lost
                 futures.append(None)
         for (member, *_), future in zip(calls, futures, strict=True):
             try:
@@ -154,8 +153,8 @@ class Crew:
             raise LostError
         return answers
 
-    def _wait(self, member: Member, future: Any) -> Any:
-        """Return an answer, or find that there will be none."""
+    def _wait(self, member: Member, future: Future | None) -> Any:
+        """Return an answer; raise LostError if there will be none."""
         done = False
         while future is not None:
             try:
@@ -163,13 +162,13 @@ class Crew:
             except TimeoutError:
                 if done or member.address not in self._workers():
                     raise LostError from None
-                # It may have come just now; if not, this was the answer.
+                # The answer may have arrived just now: look once more.
                 done = future.done()
             except (OSError, CancelledError, KilledWorker):
                 raise LostError from None
         raise LostError
 
-    def wait_there(self, calls: list[tuple[Member, Any]]) -> None:
+    def wait_there(self, calls: list[tuple[Member, Future]]) -> None:
         """Wait for tasks whose results stay on their workers."""
         for member, future in calls:
             while future.status == "pending":
@@ -181,13 +180,13 @@ class Crew:
                 raise LostError
 
     def _workers(self) -> list[str]:
-        """Return the addresses of the workers that are there."""
+        """Return the addresses of the present workers."""
         return sorted(self.client.nthreads())
 
     # -- who keeps what -----------------------------------------------------------
 
     def _enlist(self, most: int) -> None:
-        """Put keepers onto workers that have none, up to so many in all."""
+        """Put keepers onto workers that have none, up to ``most`` in all."""
         known = {m.address for m in self.members}
         for address in [x for x in self._workers() if x not in known]:
             if len(self.members) >= most:
@@ -200,17 +199,15 @@ class Crew:
             actor = self._wait(Member(address, name, None), future)
             self.members.append(Member(address, name, actor))
         if not self.members:
-            raise RuntimeError("The cluster has no workers: start some.")
+            raise RuntimeError("The cluster has no workers; start at least one.")
 
     def _meet(self, starts: IntArray) -> None:
-        """Tell all keepers who keeps what."""
+        """Inform all keepers who keeps which blocks."""
         # By name, because members may change before all have met again.
         self.keepers = [self.members[i].name for i in self.owners]
         peers = [(m.address, m.name) for m in self.members]
-        self.ask_each(
-            "meet",
-            [(i, peers, starts, self.owners) for i in range(len(self.members))],
-        )
+        count = len(self.members)
+        self.ask_each("meet", [(i, peers, starts, self.owners) for i in range(count)])
 
     def _deliver(self, blocks: IntArray) -> list[tuple[int, ...]]:
         """Have keepers take blocks from their sources; return their shapes."""
@@ -228,7 +225,7 @@ class Crew:
         self.ask("borrow")
 
     def close(self) -> None:
-        """Have the keepers let go of everything."""
+        """Have the keepers release everything."""
         with suppress(LostError):
             self.ask("close")
         self.members = []
@@ -238,15 +235,15 @@ class Crew:
     def replace_lost(self) -> None:
         """Give the blocks of lost workers to others; all of S is in place again.
 
-        Keepers that are still there keep their blocks. A new worker is waited for
-        some seconds: a cluster's nannies start them.
+        The other keepers keep their blocks. The cluster's nannies may start a new
+        worker within some seconds, so these are waited for.
         """
         self.losses += 1
         if self.losses > MOST_LOSSES:
-            raise RuntimeError(f"The fit has lost {self.losses} workers, and gives up.")
+            raise RuntimeError(f"The fit gives up after losing {self.losses} workers.")
         self._reassign(self.wanted)
         self.ask("unnumber")
-        # A loss while a loss was mended may have left more to do than this one.
+        # If another worker was lost during a recovery, more than its blocks are gone.
         there = [block for answer in self.ask("stored") for block in answer]
         lost = np.setdiff1d(np.arange(len(self.owners)), there)
         if self.build is None:
@@ -278,7 +275,7 @@ class Crew:
 
 
 def again(method: Callable[..., T]) -> Callable[..., T]:
-    """Make a method of the rows begin again, from the last save, after a loss."""
+    """Have a method of the rows start again from the last save after a loss."""
 
     @wraps(method)
     def safe(self: Any, *args: Any) -> T:
@@ -291,35 +288,32 @@ def again(method: Callable[..., T]) -> Callable[..., T]:
     return safe
 
 
-class InMemory:
+class InMemory(NamedTuple):
     """A block that the driver holds."""
 
-    def __init__(self, content: Any) -> None:
-        self.content = content
+    content: object
 
-    def deliver(self, client: Any, to: Member, block: int) -> Any:
+    def deliver(self, client: Client, to: Member, block: int) -> Future:
         """Send the block."""
         return to.actor.take(block, self.content)
 
 
-class OnDisk:
+class OnDisk(NamedTuple):
     """A block in a file that the workers see."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
-    def deliver(self, client: Any, to: Member, block: int) -> Any:
+    def deliver(self, client: Client, to: Member, block: int) -> Future:
         """Have the worker read the file."""
         return to.actor.read(block, self.path)
 
 
-class Computed:
-    """A chunk of a dask array, made on the workers."""
+class Computed(NamedTuple):
+    """A chunk of a dask array, computed on the workers."""
 
-    def __init__(self, future: Any) -> None:
-        self.future = future
+    future: Future
 
-    def deliver(self, client: Any, to: Member, block: int) -> Any:
+    def deliver(self, client: Client, to: Member, block: int) -> Future:
         """Have dask bring the chunk to the worker."""
         return client.submit(
             bring, self.future, to.name, block,

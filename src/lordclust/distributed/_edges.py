@@ -1,6 +1,4 @@
-"""The graph of neighbours, made by those who keep the samples."""
-
-from typing import Any
+"""The graph of neighbours, built by the keepers of the samples."""
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from lordclust.distributed._blocks import BlockKeeper
 class EdgeKeeper(BlockKeeper):
     """Turns blocks of X into blocks of S."""
 
-    async def extent(self) -> list[Any]:
+    async def extent(self) -> list[neighbours.Extent]:
         """Return largest size, sums, minima and maxima of the blocks of X."""
         return [neighbours.extent(self.features[b]) for b in self.mine]
 
@@ -30,11 +28,10 @@ class EdgeKeeper(BlockKeeper):
             X = await self._ask(int(self.owners[other]), "lend_features", other)
             for b in own:
                 first = int(self.starts[other])
-                same = b == other
-                await self._work(self.near[b].offer, X, first, mean, same)
+                await self._work(self.near[b].offer, X, first, mean, b == other)
 
     async def drop_features(self) -> None:
-        """Let go of X."""
+        """Release X."""
         self.features.clear()
 
     async def widths(self, nth: int) -> None:
@@ -58,9 +55,8 @@ class EdgeKeeper(BlockKeeper):
         """Raise small widths to the floor; without one all are 1."""
         for block in set(self.scales) & set(targets.tolist()):
             x = self.scales[block]
-            self.scales[block] = (
-                np.ones_like(x) if floor is None else np.maximum(x, floor)
-            )
+            x = np.ones_like(x) if floor is None else np.maximum(x, floor)
+            self.scales[block] = x
 
     async def lend_widths(self, block: int, rows: IntArray) -> FloatArray:
         """Return widths of rows of a block."""
@@ -72,8 +68,8 @@ class EdgeKeeper(BlockKeeper):
             columns, d = near.index[:, :q], near.distance[:, :q]
             widths = await self._widths_of(np.unique(columns))
             own = self.scales[block]
-            edges = neighbours.weighted(columns, d, own, widths, int(self.starts[-1]))
-            self.blocks[block] = edges
+            n = int(self.starts[-1])
+            self.blocks[block] = neighbours.weighted(columns, d, own, widths, n)
         del self.near
 
     async def _widths_of(self, ids: IntArray) -> tuple[IntArray, FloatArray]:
@@ -88,8 +84,8 @@ class EdgeKeeper(BlockKeeper):
             )
         return ids, found
 
-    async def lend_edges(self, block: int) -> list[Any]:
-        """Return its edges into a block, turned round: rows, columns, weights."""
+    async def lend_edges(self, block: int) -> list[neighbours.Edges]:
+        """Return its edges into a block, reversed."""
         low, high = self.starts[block], self.starts[block + 1]
         return [
             neighbours.edges_into(self.blocks[b], int(self.starts[b]), low, high)
@@ -98,13 +94,12 @@ class EdgeKeeper(BlockKeeper):
         ]
 
     async def gather_edges(self, targets: IntArray) -> None:
-        """Ask all keepers for edges into its targets."""
-        self.joining: dict[int, list[Any]] = {}
+        """Request the edges into its targets from all keepers."""
+        self.joining: dict[int, list[neighbours.Edges]] = {}
         for block in [b for b in self.mine if b in targets]:
-            lists = [
-                await self._ask(p, "lend_edges", block) for p in range(len(self.peers))
-            ]
-            self.joining[block] = [edges for one in lists for edges in one]
+            self.joining[block] = []
+            for peer in range(len(self.peers)):
+                self.joining[block] += await self._ask(peer, "lend_edges", block)
 
     async def join_edges(self, diagonal: float) -> None:
         """Make its targets symmetric: an edge in one direction is one in both."""
@@ -112,7 +107,3 @@ class EdgeKeeper(BlockKeeper):
             first, W = int(self.starts[block]), self.blocks[block]
             self.blocks[block] = neighbours.joined(W, edges, first, diagonal)
         del self.joining
-
-    async def lend_blocks(self) -> list[Any]:
-        """Return its blocks of S."""
-        return [self.blocks[b] for b in self.mine]

@@ -1,4 +1,4 @@
-"""The graph of nearest neighbours of samples that no machine holds."""
+"""The graph of nearest neighbours of samples in blocks on workers."""
 
 import numpy as np
 
@@ -10,15 +10,11 @@ from lordclust.graph.kernel import SCALE_FLOOR, unit_scale
 
 
 class GraphBuilder:
-    """Makes the blocks of S from those of X, as ``KNNGraph.build`` does.
+    """Builds the blocks of S from those of X, as ``KNNGraph.build`` does.
 
     A worker holds its blocks of X and, one at a time, those of others. S_ij goes to
-    the blocks of i and of j. Nothing else of the size of n travels.
-
-    Parameters
-    ----------
-    graph : KNNGraph
-        The settings; the metric must be Euclidean.
+    the blocks of i and of j. Nothing else of size n is sent. The metric of ``graph``
+    must be Euclidean.
     """
 
     def __init__(self, graph: KNNGraph) -> None:
@@ -32,7 +28,7 @@ class GraphBuilder:
         self.measured = False
 
     def __call__(self, crew: Crew, blocks: IntArray) -> None:
-        """Make the given blocks of S; the others, if any, are there."""
+        """Build the given blocks of S; the others, if any, exist already."""
         parts = crew.by_block("extent")
         low = np.min([part.low for part in parts], axis=0)
         high = np.max([part.high for part in parts], axis=0)
@@ -57,7 +53,7 @@ class GraphBuilder:
         crew.ask("join_edges", float(self.graph.include_self))
 
     def _floor(self, crew: Crew) -> float | None:
-        """Return the least width allowed; None where there are copies only."""
+        """Return the least width allowed; None if all distances are 0."""
         for which in ("widths", "distances"):
             median = _median(crew, which)
             if median is not None:
@@ -71,14 +67,12 @@ def _median(crew: Crew, which: str) -> float | None:
     count = int(_ranks(crew, which, np.array([most]))[0])
     if count == 0:
         return None
-    middle = [
-        _ordered(crew, which, rank, most) for rank in ((count - 1) // 2, count // 2)
-    ]
-    return float(np.mean(middle))
+    ranks = ((count - 1) // 2, count // 2)
+    return float(np.mean([_ordered(crew, which, rank, most) for rank in ranks]))
 
 
 def _ordered(crew: Crew, which: str, rank: int, most: int) -> float:
-    """Return the number of a rank, found by counting: eight bits of it a round."""
+    """Return the number of a rank, found by counting: eight bits of it per round."""
     low, high = 0, most  # the number is in this range, as an integer
     while low < high:
         step = (high - low) // 256 + 1

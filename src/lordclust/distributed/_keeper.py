@@ -1,25 +1,23 @@
-"""What a worker does: keep some blocks of rows, pass over them, lend rows to others.
+"""The worker's side: keep some blocks of rows, pass over them, lend rows to others.
 
 A :class:`Keeper` is an actor. Its methods run on the worker's event loop, so that it
 answers others while its own pass runs in threads. Blocks begin at a tile of the
-compiled kernels, and sums are kept by block: whoever keeps a block, its sums have the
-same bits.
+compiled kernels, and sums are kept by block, so that the bits of a sum do not depend on
+who keeps the block.
 """
 
 import asyncio
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray, IntArray
-from lordclust.distributed._blocks import KEEPERS
+from lordclust.distributed._blocks import KEEPERS, State
 from lordclust.distributed._vectors import VectorKeeper, stream
 from lordclust.rounding.labels import labels_from, membership_from
 from lordclust.solver import kernels
 from lordclust.solver.engine import from_tiles, to_tiles
 
-NO_GRAM = np.empty((0, 0))
 LOST = (
     "A worker was lost after the fit, and with it the memberships of its rows. Fit "
     "again, and gather or store them at once."
@@ -33,7 +31,7 @@ class Keeper(VectorKeeper):
 
     def _tiles(self, i: int) -> slice:
         """Return the tiles of its i-th block."""
-        return slice(int(self.shared.edges[i]), int(self.shared.edges[i + 1]))
+        return slice(*self.shared.block_starts[i : i + 2].tolist())
 
     def _now(self) -> FloatArray:
         """Return the tiles of the current V."""
@@ -118,7 +116,7 @@ class Keeper(VectorKeeper):
     async def lend(self, tick: tuple[int, str], peer: int) -> FloatArray:
         """Return the rows of V that a keeper needs.
 
-        Its question may come before the driver's own word of the last decision.
+        Its request may arrive before the driver's message about the last decision.
         """
         self._move(tick)
         s = self.shared
@@ -136,7 +134,7 @@ class Keeper(VectorKeeper):
     ) -> FloatArray:
         """Pass over the rows as the compiled solver does; return sums by block."""
         self._move(tick)
-        # What comes from the wire is read-only: another type to numba, to compile.
+        # A received array is read-only: to numba a type of its own to compile.
         s, a = self.shared, np.array(a)
         if step is not None:
             s.memory[kernels.STEP], s.memory[kernels.TILT] = step
@@ -146,11 +144,10 @@ class Keeper(VectorKeeper):
         ranges = [(int(x), int(y)) for x, y in pairwise(cuts)]
 
         def part(blocks: tuple[int, int]) -> None:
-            kernels.sweep(
-                s, s.slots, s.memory, blocks, 0, a, NO_GRAM, step is not None,
-                float(theta), measure, curved,
-            )  # fmt: skip
-            kernels.write_back(s, s.slots, blocks, a)  # any pass may be the last
+            # V is kept because any pass may be the last.
+            kernels.pass_over(
+                s, blocks, a, step is not None, float(theta), measure, curved
+            )
 
         await asyncio.gather(*(self._work(part, r) for r in ranges if r[0] < r[1]))
         if step is not None:
@@ -184,24 +181,24 @@ class Keeper(VectorKeeper):
         if second != self.me:
             await self._ask(second, "hold", stamp, own, keep)
 
-    async def hold(self, stamp: int, states: dict[int, Any], keep: list[int]) -> None:
+    async def hold(self, stamp: int, states: dict[int, State], keep: list[int]) -> None:
         """Keep copies of V and b of some blocks."""
-        old = [key for key in self.saves if key[0] not in (*keep, stamp)]
-        for key in old:
-            del self.saves[key]
-        for block, state in states.items():
-            self.saves[stamp, block] = state
+        kept = (*keep, stamp)
+        self.saves = {key: save for key, save in self.saves.items() if key[0] in kept}
+        self.saves |= {(stamp, block): state for block, state in states.items()}
 
     async def held(self) -> list[tuple[int, int]]:
         """Return the stamps and blocks of the copies here."""
         return list(self.saves)
 
-    async def lend_save(self, stamp: int, block: int) -> tuple[FloatArray, FloatArray]:
+    async def lend_save(self, stamp: int, block: int) -> State:
         """Return a copy of V and b."""
         return self.saves[stamp, block]
 
-    async def restore(self, stamps: list[int], holders: dict[Any, int]) -> None:
-        """Fetch the copies of its blocks, and take up the first stamp's."""
+    async def restore(
+        self, stamps: list[int], holders: dict[tuple[int, int], int]
+    ) -> None:
+        """Fetch the copies of its blocks, and return to those of the first stamp."""
         for stamp in stamps:
             for b in self.mine:
                 if (stamp, b) not in self.saves:
@@ -245,8 +242,8 @@ class Keeper(VectorKeeper):
 
 
 def fetch_membership(name: str, block: int, order: IntArray) -> FloatArray:
-    """Return memberships from a keeper of this process: a task, so dask holds them."""
-    if name not in KEEPERS:
+    """Return memberships from a keeper of this process, as a task: dask holds them."""
+    keeper = KEEPERS.get(name)
+    if not isinstance(keeper, Keeper):
         raise RuntimeError(LOST)
-    P: FloatArray = KEEPERS[name].membership(block, order)
-    return P
+    return keeper.membership(block, order)

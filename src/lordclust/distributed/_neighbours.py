@@ -1,6 +1,6 @@
 """The graph of nearest neighbours by blocks of rows: each block against all others."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,10 @@ from lordclust.files.reading import read
 from lordclust.graph.kernel import self_tuning_weights
 from lordclust.graph.knn import SPARE, nearest_of
 
-#: Numbers of a tile of distances, and of differences, that are made at once.
+#: Distances, and differences, that are computed at once.
 TILE = 1 << 22
+#: Rows, columns and weights of edges.
+Edges: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
 
 class Extent(NamedTuple):
@@ -24,21 +26,21 @@ class Extent(NamedTuple):
     high: FloatArray
 
 
-def read_block(path: str) -> Any:
-    """Return what is in a .npy file, or a sparse matrix from a .npz file."""
+def read_block(path: str) -> Graph:
+    """Return the array in a .npy file, or the sparse matrix in a .npz file."""
     try:
         if str(path).endswith(".npz"):
             return read(path, format="npz").X
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError, KeyError, MemoryError) as error:
         raise ValueError(
-            f"A worker cannot read block file {path!r}: {error}. Save rows of X by "
-            "numpy.save, rows of S by scipy.sparse.save_npz, where all workers see "
-            "them."
+            f"A worker cannot read block file {path!r}: {error}. Save rows of X with "
+            "numpy.save, rows of S with scipy.sparse.save_npz, where all workers can "
+            "read them."
         ) from None
 
 
-def check_block(block: int, content: Any, graph: bool) -> Any:
+def check_block(block: int, content: Graph, graph: bool) -> Graph:
     """Return a block of S as CSR with sorted columns, or of X as an array."""
     name = f"Block {block} of {'S' if graph else 'X'}"
     if graph:
@@ -57,14 +59,7 @@ def check_block(block: int, content: Any, graph: bool) -> Any:
 
 
 def extent(X: FloatArray) -> Extent:
-    """Return the size, sums and range of a block of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> extent(np.array([[1.0], [-3.0]])).size
-    3.0
-    """
+    """Return the size, sums and range of a block of X."""
     total = X.sum(axis=0, dtype=np.float64)
     size = float(max(X.max(initial=0), -float(X.min(initial=0))))
     return Extent(len(X), size, total, X.min(axis=0), X.max(axis=0))
@@ -73,21 +68,9 @@ def extent(X: FloatArray) -> Extent:
 class Nearest:
     """The nearest others of the rows of a block, among the blocks offered so far.
 
-    Parameters
-    ----------
-    X : ndarray of shape (m, d)
-        The rows.
-    count : int
-        Neighbours a row.
-    unit : float
-        A power of two that brings X to unit size.
-
-    Attributes
-    ----------
-    index : ndarray of int, shape (m, count)
-        Nearest first, equal distances in the order of X.
-    distance : ndarray of shape (m, count)
-        Times unit.
+    ``count`` is the number of neighbours per row, ``unit`` a power of two that scales X
+    to unit size. ``index`` and ``distance``, of shape (m, count), hold the nearest
+    first, equal distances in the order of X; distances are multiplied by unit.
     """
 
     def __init__(self, X: FloatArray, count: int, unit: float) -> None:
@@ -96,7 +79,7 @@ class Nearest:
         self.distance = np.full((len(X), count), np.inf)
 
     def offer(self, X: FloatArray, first: int, mean: FloatArray, same: bool) -> None:
-        """Look among the rows of a block, the first of them that of this number."""
+        """Consider the rows of a block, numbered from ``first`` on."""
         Y = X.astype(np.float64) * self.unit
         B = Y - mean  # a far origin would cost digits
         norms = np.einsum("ij,ij->i", B, B)
@@ -118,7 +101,7 @@ class Nearest:
         take = min(self.count + SPARE, D.shape[1])
         chosen = np.argpartition(D, take - 1, axis=1)[:, :take]
         found, d = self._best(rows, chosen, self._measure(rows, chosen, D, Y), first)
-        # Crowds of copies: more than were taken may be as near as the last that stays.
+        # Many equal samples: more than were taken may be as near as the last one kept.
         reach = d[:, -1:] ** 2 + error
         crowds = np.flatnonzero((reach >= D).sum(axis=1) > take)
         for r in crowds if take < D.shape[1] else ():
@@ -163,22 +146,14 @@ def weighted(
     return sp.csr_array(parts, shape=(m, n))
 
 
-def edges_into(W: Graph, first: int, low: int, high: int) -> tuple[Any, Any, Any]:
-    """Return the edges into rows low..high, turned round; ``first`` is W's first row.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> row, column, weight = edges_into(sp.csr_array([[0.0, 2.0]]), 5, 1, 2)
-    >>> int(row[0]), int(column[0]), float(weight[0])
-    (0, 5, 2.0)
-    """
+def edges_into(W: Graph, first: int, low: int, high: int) -> Edges:
+    """Return the edges into rows low..high, reversed; ``first`` is W's first row."""
     inside = (W.indices >= low) & (W.indices < high)
     rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))[inside]
     return W.indices[inside] - low, rows + first, W.data[inside]
 
 
-def joined(W: Graph, edges: list[Any], first: int, diagonal: float) -> Graph:
+def joined(W: Graph, edges: list[Edges], first: int, diagonal: float) -> Graph:
     """Return the rows of max(W, W'), W' given by edges, without stored zeros."""
     own = W.tocoo()
     lists = [(own.row, own.col, own.data), *edges]

@@ -1,9 +1,11 @@
-"""The solver's rows on many workers, saved so that a lost worker is no harm."""
+"""The solver's rows on many workers, saved so that a lost worker can be replaced."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from distributed import Future
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._crew import Crew, GoneError, LostError, again
@@ -14,13 +16,14 @@ from lordclust.solver.engine import Callback, Progress
 from lordclust.solver.lanes import LANES
 from lordclust.solver.loop import Ascent, Step, Sums
 from lordclust.solver.omega import Omega
+from lordclust.solver.rules import ROUNDING
 from lordclust.solver.start import AT_SADDLE, STIR
 
 T = TypeVar("T")
 
 
 class Traffic(NamedTuple):
-    """What a fit moved, from the first iterate on.
+    """What a fit sent, from the first iterate on.
 
     Attributes
     ----------
@@ -49,14 +52,13 @@ class Traffic(NamedTuple):
 class WorkerRows:
     """Rows kept by a crew: see :class:`lordclust.solver.loop.Rows`.
 
-    A pass sends k numbers to every worker and brings k + k^2 back for each block,
-    which are added in the order of the blocks. Between workers only the rows of V
-    travel that S refers to. V and the row multipliers are saved, twice, whenever V
-    is changed outside a run and at the end of each: from there all begins again
-    after a loss.
+    A pass sends k numbers to every worker and returns k + k^2 for each block, which are
+    added in the order of the blocks. Workers send each other only the rows of V that S
+    refers to. V and the row multipliers are saved, twice, whenever V is changed outside
+    a run and at the end of each run: after a loss, computation resumes from there.
     """
 
-    noise = 1e-13
+    rounding = ROUNDING
 
     def __init__(self, crew: Crew, mu: FloatArray) -> None:
         self.crew, self.n, self.k, self.mu = crew, crew.n, len(mu), mu
@@ -79,7 +81,7 @@ class WorkerRows:
         self.saves += 1 if count > 1 else 0
 
     def recover(self) -> None:
-        """Replace lost workers, and take up the last save."""
+        """Replace lost workers, and return to the last save."""
         while True:
             try:
                 if self.stamp == 0:
@@ -91,13 +93,10 @@ class WorkerRows:
                 continue
 
     def restore(self, stamp: int) -> None:
-        """Take up a save, and have those that are still needed in place."""
+        """Return to a save, and have those that are still needed in place."""
         needed = [stamp, *{s for s in (self.marked, self.best) if s} - {stamp}]
-        holders = {
-            tuple(key): i
-            for i, keys in enumerate(self.crew.ask("held"))
-            for key in keys
-        }
+        held = enumerate(self.crew.ask("held"))
+        holders = {tuple(key): i for i, keys in held for key in keys}
         blocks = range(len(self.crew.owners))
         if any((s, b) not in holders for s in needed for b in blocks):
             raise GoneError
@@ -121,7 +120,7 @@ class WorkerRows:
     def put_random(self, seed: int, share: float = 1.0) -> None:
         """Take the random point of a seed, mixed into 1 mu'/n, as V.
 
-        Sinkhorn's scaling, as one machine does it: k numbers a round.
+        Sinkhorn's scaling, as on one machine: k numbers per round.
         """
         columns = self.mu**2
         right = columns / np.sum(self.crew.by_block("draw", seed), axis=0)
@@ -136,7 +135,7 @@ class WorkerRows:
 
     @again
     def leave_saddle(self) -> bool:
-        """Leave the point that all paths begin with; tell whether V was there."""
+        """Leave the point that all paths begin with; return whether V was there."""
         if self.k < 2:
             return False
         off, level = np.sum(self.crew.by_block("off_level"), axis=0)
@@ -163,7 +162,7 @@ class WorkerRows:
         measure: bool,
         curved: bool,
     ) -> Sums:
-        """Have all workers pass over their rows, and add what they found."""
+        """Have all workers pass over their rows, and add their sums."""
         step_ = None if step is None else (float(step.length), float(step.tilt))
         parts = self.crew.by_block(
             "sweep", self.tick, np.asarray(a), float(theta), step_, measure, curved
@@ -179,11 +178,11 @@ class WorkerRows:
         return Sums(total[:k], dual, moved, quad, norm2, hessian)
 
     def accept(self) -> None:
-        """Take the rows that the last sweep found, told with the next question."""
+        """Take the rows of the last sweep; workers learn it with the next request."""
         self.tick = (self.tick[0] + 1, "accept")
 
     def go_back(self) -> None:
-        """Take up the iterate before, told with the next question."""
+        """Return to the previous iterate; workers learn it with the next request."""
         self.tick = (self.tick[0] + 1, "back")
 
     def gram(self, theta: float) -> tuple[FloatArray, FloatArray]:
@@ -198,7 +197,7 @@ class WorkerRows:
     # -- answers ------------------------------------------------------------------
 
     def traffic(self) -> Traffic:
-        """Return what was moved since the last time this was asked."""
+        """Return what was sent since the last call."""
         tiles = sum(-(-m // LANES) * LANES for m in np.diff(self.crew.starts).tolist())
         saves = self.saves * tiles * (self.k + 1) * 8
         between, borrowed = sum(self.crew.ask("spent")), int(np.sum(self.crew.lent))
@@ -210,7 +209,7 @@ class WorkerRows:
 
     @again
     def go_to_best(self) -> None:
-        """Take up the best path's end again."""
+        """Return to the end of the best path."""
         assert self.best is not None  # for mypy  # nosec B101
         self.restore(self.best)
 
@@ -222,27 +221,24 @@ class WorkerRows:
         return sizes, np.min([first for _, first in parts], axis=0)
 
     @again
-    def memberships(self, order: IntArray) -> tuple[list[Any], list[Any]]:
+    def memberships(self, order: IntArray) -> tuple[list[Future], list[Future]]:
         """Return futures of memberships and labels by block, done on their workers."""
         crew = self.crew
         P, y, calls = [], [], []
         for block, owner in enumerate(crew.owners.tolist()):
             member = crew.members[owner]
-            # Elsewhere it fails, with a sentence; tied to a lost worker it would wait.
+            # Bound to a lost worker it would wait; elsewhere it fails with a message.
             there = {"workers": [member.address], "allow_other_workers": True}
-            P.append(
-                crew.client.submit(
-                    fetch_membership, member.name, block, order, pure=False, **there
-                )
-            )
-            y.append(crew.client.submit(labels_from, P[-1], pure=False, **there))
+            submit = partial(crew.client.submit, pure=False, **there)
+            P.append(submit(fetch_membership, member.name, block, order))
+            y.append(submit(labels_from, P[-1]))
             calls += [(member, P[-1]), (member, y[-1])]
         crew.wait_there(calls)
         return P, y
 
 
 class WorkerAscent(Ascent):
-    """The ascent over rows on workers: a run that loses one begins again.
+    """The ascent over rows on workers: a run that loses a worker starts again.
 
     Decisions depend on sums alone, added in the order of the blocks, so that the
     second run is the first bit for bit.
@@ -277,7 +273,7 @@ class WorkerAscent(Ascent):
         return self._until_done(run, begin)
 
     def finish(self) -> float:
-        """Make V feasible to rounding; return the objective, measured anew."""
+        """Make V feasible to rounding; return the objective, computed again."""
 
         def run() -> float:
             self.settle()
@@ -287,7 +283,7 @@ class WorkerAscent(Ascent):
 
         return self._until_done(run, lambda: None)
 
-    def _until_done(self, task: Callable[[], T], begin: Callable[[], Any]) -> T:
+    def _until_done(self, task: Callable[[], T], begin: Callable[[], None]) -> T:
         """Do a task, again from the last save after each loss."""
         while True:
             try:

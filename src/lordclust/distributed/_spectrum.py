@@ -1,4 +1,4 @@
-"""The ends of the spectrum of an S that no machine holds."""
+"""The ends of the spectrum of an S in blocks on workers."""
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -27,7 +27,7 @@ def times(crew: Crew, x: FloatArray) -> FloatArray:
 
 
 def check_symmetric(crew: Crew) -> None:
-    """Refuse an S that is not symmetric: x'(S y) and y'(S x) tell, x and y random."""
+    """Raise an error if x'(S y) and y'(S x) differ for random x and y."""
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, crew.n))
     Sx, Sy = times(crew, x), times(crew, y)
@@ -62,9 +62,9 @@ def spectrum(crew: Crew) -> Spectrum:
 def lanczos(crew: Crew, tol: float = TOL, most: int = MOST_STEPS) -> Spectrum:
     """Return the ends by Lanczos' method, with vectors on the workers.
 
-    Three vectors a worker, two numbers a step. Without orthogonalisation inner
-    values come up again; the ends do not suffer. They are moved out by the bound of
-    their error.
+    Three vectors per worker, two numbers per step. Without orthogonalisation inner
+    values are found repeatedly, which does not affect the ends. They are moved outwards
+    by the bound of their error.
     """
     beta = float(np.sqrt(sum(crew.by_block("lanczos_begin"))))
     diagonal: list[float] = []

@@ -1,6 +1,4 @@
-"""Rows in the numbers of a worker, and products of S with a vector of them."""
-
-from typing import Any
+"""A worker's numbering of rows, and products of S with a vector."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,6 +6,7 @@ import scipy.sparse as sp
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._edges import EdgeKeeper
 from lordclust.solver.engine import allocate, csr_parts
+from lordclust.solver.kernels import Shared
 from lordclust.solver.lanes import LANES
 
 
@@ -15,13 +14,14 @@ class VectorKeeper(EdgeKeeper):
     """Numbers its rows, and those that it borrows; multiplies a vector by S."""
 
     #: The compiled solver's arrays, once rows are numbered.
-    shared: Any = None
+    shared: Shared
+    is_numbered = False
 
     async def stored(self) -> dict[int, int]:
         """Return how many entries of S each of its blocks has."""
-        if self.shared is not None:
+        if self.is_numbered:
             rows = np.diff(self.shared.indptr)
-            parts = np.add.reduceat(rows, self.shared.edges[:-1] * LANES)
+            parts = np.add.reduceat(rows, self.shared.block_starts[:-1] * LANES)
             return dict(zip(self.mine, parts.tolist(), strict=True))
         return {block: S.nnz for block, S in self.blocks.items()}
 
@@ -36,9 +36,9 @@ class VectorKeeper(EdgeKeeper):
         self.mu, self.k, n = mu, len(mu), int(self.starts[-1])
         sizes = np.diff(self.starts)[self.mine]
         tiles = -(-sizes // LANES)
-        edges = np.concatenate([[0], np.cumsum(tiles)]).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(tiles)]).astype(np.int64)
         offset = np.full(len(self.owners), -1)
-        offset[self.mine] = edges[:-1] * LANES
+        offset[self.mine] = starts[:-1] * LANES
         blocks = [self.blocks.pop(b) for b in self.mine]
         columns = [S.indices for S in blocks]
         homes = [np.searchsorted(self.starts, c, "right") - 1 for c in columns]
@@ -46,7 +46,7 @@ class VectorKeeper(EdgeKeeper):
             np.unique(c[offset[h] < 0]) for c, h in zip(columns, homes, strict=True)
         ]
         halo = np.unique(np.concatenate(foreign)) if foreign else np.zeros(0, np.int64)
-        first = int(edges[-1]) * LANES
+        first = int(starts[-1]) * LANES
         local = [
             np.where(
                 offset[h] < 0,
@@ -59,7 +59,7 @@ class VectorKeeper(EdgeKeeper):
         for b, S in zip(self.mine, blocks, strict=True):
             at = offset[b]
             counts[at : at + S.shape[0]] = np.diff(S.indptr)
-        mass = np.zeros((int(edges[-1]), LANES))
+        mass = np.zeros((int(starts[-1]), LANES))
         for b, m in zip(self.mine, sizes, strict=True):
             mass.reshape(-1)[offset[b] : offset[b] + m] = 1 / n
         width = first + len(halo)
@@ -74,8 +74,8 @@ class VectorKeeper(EdgeKeeper):
         self.S = S
         self.shared = allocate(
             csr_parts(S), mu, mass, np.where(mass > 0, 1.0, 0.0),
-            np.zeros((0, LANES), np.int64), n_rows=width, edges=edges,
-            room=self.k**2,
+            np.zeros((0, LANES), np.int64), n_rows=width,
+            block_starts=starts, hessian_size=self.k**2,
         )  # fmt: skip
         self.sizes, self.first, self.halo = sizes, first, halo
         #: The global number of each local row, to name columns again.
@@ -87,10 +87,11 @@ class VectorKeeper(EdgeKeeper):
         self.lent: dict[int, IntArray] = {}
         self.vector = np.zeros(width)
         self.count = 0
+        self.is_numbered = True
         return [int((self.lenders == p).sum()) for p in range(len(self.peers))]
 
     async def borrow(self) -> None:
-        """Tell other keepers which of their rows are needed here."""
+        """Inform other keepers which of their rows are needed here."""
         for peer in np.unique(self.lenders):
             await self._ask(
                 int(peer), "promise", self.me, self.halo[self.lenders == peer]
@@ -104,25 +105,25 @@ class VectorKeeper(EdgeKeeper):
 
     async def unnumber(self) -> None:
         """Turn the numbered rows back into blocks of S, in the order of their rows."""
-        if self.shared is None:
+        if not self.is_numbered:
             return
         n = int(self.starts[-1])
         for b, tile, m in zip(
-            self.mine, self.shared.edges[:-1], self.sizes, strict=True
+            self.mine, self.shared.block_starts[:-1], self.sizes, strict=True
         ):
             part = self.S[tile * LANES : tile * LANES + m]
             columns = self.numbers[part.indices]
             self.blocks[b] = sp.csr_array(
                 (part.data, columns, part.indptr), shape=(int(m), n)
             )
-        self.shared = None
-        del self.numbers, self.S, self.lent
+        self.is_numbered = False
+        del self.shared, self.numbers, self.S, self.lent
 
     # -- vectors, for the spectrum ------------------------------------------------
 
     async def hold_vector(self, pieces: list[FloatArray]) -> None:
         """Take a vector, a piece for each block."""
-        for tile, piece in zip(self.shared.edges[:-1], pieces, strict=True):
+        for tile, piece in zip(self.shared.block_starts[:-1], pieces, strict=True):
             self.vector[tile * LANES : tile * LANES + len(piece)] = piece
 
     async def lend_vector(self, peer: int) -> FloatArray:
@@ -141,7 +142,7 @@ class VectorKeeper(EdgeKeeper):
         return self._pieces(await self._times())
 
     def _pieces(self, y: FloatArray) -> list[FloatArray]:
-        at = self.shared.edges[:-1] * LANES
+        at = self.shared.block_starts[:-1] * LANES
         return [np.array(y[i : i + m]) for i, m in zip(at, self.sizes, strict=True)]
 
     async def lanczos_begin(self) -> list[float]:
@@ -151,7 +152,7 @@ class VectorKeeper(EdgeKeeper):
             pieces.append(stream(0, int(self.starts[b])).random(int(m)) + 0.1)
         self.previous = np.zeros(self.first)
         self.next = np.zeros(self.first)
-        at = self.shared.edges[:-1] * LANES
+        at = self.shared.block_starts[:-1] * LANES
         for i, piece in zip(at, pieces, strict=True):
             self.next[i : i + len(piece)] = piece
         return [float(piece @ piece) for piece in pieces]
@@ -174,7 +175,7 @@ class VectorKeeper(EdgeKeeper):
 
 
 def stream(seed: int, skip: int) -> np.random.Generator:
-    """Return a generator that has drawn so many doubles already."""
+    """Return a generator that has drawn ``skip`` doubles already."""
     rng = np.random.default_rng(seed)
     rng.bit_generator.advance(skip)  # type: ignore[attr-defined]
     return rng

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from lordclust._core.typing import FloatArray, Graph
 from lordclust._core.validation import missing_extra, unknown_name
+from lordclust.solver import rules
 from lordclust.solver.loop import Ascent, Step, Sums
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle
@@ -202,7 +203,7 @@ class ArrayRows:
     def __init__(self, S: Graph, omega: Omega, kit: ArrayKit) -> None:
         self.n, self.k = omega.shape
         self.omega, self.kit = omega, kit
-        self.noise = 1e-6 if kit.single else 1e-13
+        self.rounding = rules.ROUNDING_SINGLE_PRODUCT if kit.single else rules.ROUNDING
         self.S = kit.graph(S)
         self.mu, self.mass = kit.array(omega.mu), kit.array(omega.mass)
         self.weight = kit.array(omega.weight)[:, None]
@@ -329,13 +330,14 @@ class ArrayRows:
         old b mostly one step. All rows go on until the last is there.
         """
         mu, mass, b = self.mu, self.mass, self.b
-        for _ in range(200):
+        for _ in range(rules.ROOT_STEPS):
             x = U - b[:, None] * mu
             V = x.clip(min=0.0)
             slope = ((x > 0) * (mu * mu)).sum(axis=1)
             excess = V @ mu - mass
             move = excess / slope.clip(min=1e-300)
-            off = (abs(excess) > 1e-13 * mass) & (abs(move) > 4e-16 * abs(b))
+            off = abs(excess) > rules.ROOT_ERROR * mass
+            off = off & (abs(move) > rules.ROOT_EPSILON * abs(b))
             if not bool(off.any()):
                 break
             b, lost = b + move, slope == 0

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.solver import kernels
+from lordclust.solver import kernels, rules
 from lordclust.solver.kernels import Shared
-from lordclust.solver.lanes import LANES
+from lordclust.solver.lanes import ATOMIC, LANES
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle
 
@@ -21,8 +21,6 @@ from lordclust.solver.start import off_saddle
 RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves.
 THREADS_FROM = 2000
-#: Above this many clusters H, k x k, is never formed, only multiplied with.
-MANY = 64
 #: Memory for sums by block: for LoRD with many clusters it bounds their number.
 SUMS_BYTES = 256 * 2**20
 #: How long a compiled call may run before Python gets a turn (Ctrl-C, callbacks).
@@ -147,9 +145,9 @@ def _writeable(x: Any, dtype: Any) -> FloatArray:
     return np.require(x, dtype=dtype, requirements=["C", "W"])
 
 
-def count_sums(k: int, room: int, lord: bool) -> int:
+def count_sums(k: int, hessian_size: int, lord: bool) -> int:
     """Return how many numbers a block adds up: two Gram matrices more for LoRD."""
-    return k + kernels.HESSIAN + room + (2 * k * k if lord else 0)
+    return k + kernels.HESSIAN + hessian_size + (2 * k * k if lord else 0)
 
 
 def allocate(
@@ -160,17 +158,18 @@ def allocate(
     known: IntArray,
     *,
     n_rows: int,
-    edges: IntArray,
-    room: int,
+    block_starts: IntArray,
+    hessian_size: int,
     solves: bool = True,
     lord: bool = False,
     dtype: Any = np.float64,
 ) -> Shared:
     """Make every array the kernels use.
 
-    ``parts`` are those of S; masses, weights and known labels are in tiles; ``edges``
-    are the tiles that the blocks of sums begin with; ``n_rows`` counts the rows of V
-    that S is multiplied by; ``room`` counts the numbers of H that are kept.
+    ``parts`` are those of S; masses, weights and known labels are in tiles;
+    ``block_starts`` are the first tiles of the blocks of sums, and the number of tiles;
+    ``n_rows`` counts the rows of V that S is multiplied by; ``hessian_size`` counts the
+    numbers of H that are kept.
     """
     n_tiles, k = len(mass), len(mu)
     memory = np.zeros(11)
@@ -192,9 +191,9 @@ def allocate(
         rows=np.zeros((2, n_rows, width), dtype),
         a=np.zeros(k),
         # Sums by block, twice: one is read while one is written.
-        parts=np.zeros((2, len(edges) - 1, count_sums(k, room, lord))),
-        edges=edges,
-        room=room,
+        parts=np.zeros((2, len(block_starts) - 1, count_sums(k, hessian_size, lord))),
+        block_starts=block_starts,
+        hessian_size=hessian_size,
         # Two counters, each on a cache line of its own.
         sync=np.zeros(16, np.int64),
         memory=memory,
@@ -239,10 +238,11 @@ class Engine:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
         # The number of blocks depends on n alone, so sums do not depend on threads.
-        self._room = self.k if self.k > MANY else self.k**2
-        sums = 16 * count_sums(self.k, self._room, lord)
+        self._hessian_size = self.k if self.k > rules.MANY else self.k**2
+        sums = 16 * count_sums(self.k, self._hessian_size, lord)
         n_blocks = min(64, max(1, self.n // 512), max(1, SUMS_BYTES // sums))
-        self.n_threads = min(n_threads, n_blocks) if self.n >= THREADS_FROM else 1
+        threaded = ATOMIC and self.n >= THREADS_FROM
+        self.n_threads = min(n_threads, n_blocks) if threaded else 1
         self.shared = self._allocate(S, n_tiles, n_blocks, lord)
         self._seconds_per_step = 1e-3
 
@@ -268,8 +268,8 @@ class Engine:
             self._tiled(self.omega.weight, n_tiles),
             self._known_tiles(n_tiles),
             n_rows=self.n,
-            edges=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
-            room=self._room,
+            block_starts=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
+            hessian_size=self._hessian_size,
             solves=solves,
             lord=lord,
             dtype=self.dtype,
@@ -381,7 +381,7 @@ class Engine:
         memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
         memory[kernels.OBJECTIVE] = -np.inf
         slots[kernels.ITERATION] = slots[kernels.SWEEPS] = slots[kernels.VERIFY] = 0
-        slots[kernels.STATUS] = kernels.RUNNING
+        slots[kernels.STATUS] = rules.RUNNING
 
     def progress(self) -> Progress:
         """Return where the descent stands."""
@@ -404,7 +404,7 @@ class Engine:
         if len(s.history) < max_iter + 2:
             self.shared = s = s._replace(history=np.zeros(max_iter + 2))
         with ThreadPoolExecutor(self.n_threads) as pool:
-            while s.slots[kernels.STATUS] == kernels.RUNNING:
+            while s.slots[kernels.STATUS] == rules.RUNNING:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
                 self._advance(pool, steps, max_iter, tol)
@@ -417,7 +417,7 @@ class Engine:
     @property
     def converged(self) -> bool:
         """Whether the last run reached its tolerance."""
-        return bool(self.shared.slots[kernels.STATUS] == kernels.CONVERGED)
+        return bool(self.shared.slots[kernels.STATUS] == rules.CONVERGED)
 
     @property
     def step(self) -> float:

@@ -11,8 +11,11 @@ barrier after each pass. Sums are kept by block and added in block order by ever
 thread for itself: all threads take the same decisions, and one thread and many give
 the same bits.
 
-The functions here call each other and share a file on purpose: numba's disk cache
-does not notice edits in another file.
+Decisions. Loops, sums and memory are here; what to do next is decided by rules.py, as
+in :class:`lordclust.solver.loop.Ascent`, the same algorithm in Python: read that first.
+
+Compilation. Only the functions that Python calls are compiled on their own; all others
+become part of them, see :func:`lordclust._core.jit.inlined`.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -20,31 +23,68 @@ from collections import namedtuple
 
 import numpy as np
 
-from lordclust._core.jit import njit
+from lordclust._core.jit import inlined, njit_with
+from lordclust.solver import lanes, rules
 from lordclust.solver.lanes import (
     LANES,
     any_positive,
     fetch_add,
-    larger,
     load,
+    maximum,
+    minimum,
     row_product,
-    same,
-    smaller,
+    splat,
     store,
     sum_lanes,
     where_positive,
     yield_thread,
 )
+from lordclust.solver.rules import (
+    CG_STEPS,
+    CONVERGED,
+    HALVINGS,
+    NEWTON_STEPS,
+    ROOT_EPSILON,
+    ROOT_ERROR,
+    ROOT_STEPS,
+    ROUNDING,
+    ROUNDING_SINGLE_V,
+    STRICT,
+)
 
 PAD = 4
+EXHAUSTED = rules.EXHAUSTED
 
-# What the threads share; engine.py makes it and says what each array is.
+njit = njit_with(lanes, lanes.implementation, rules)
+
+# The rules, compiled.
+is_exhausted = inlined(rules.is_exhausted)
+objective_of = inlined(rules.objective)
+next_momentum = inlined(rules.next_momentum)
+extrapolation = inlined(rules.extrapolation)
+is_measured = inlined(rules.is_measured)
+projection_tolerance = inlined(rules.projection_tolerance)
+has_fallen = inlined(rules.has_fallen)
+is_verified = inlined(rules.is_verified)
+must_verify = inlined(rules.must_verify)
+column_slack = inlined(rules.column_slack)
+column_penalty = inlined(rules.column_penalty)
+is_cheap = inlined(rules.is_cheap)
+cheap_tolerance = inlined(rules.cheap_tolerance)
+damping_of = inlined(rules.damping)
+cg_accuracy = inlined(rules.cg_accuracy)
+cg_continues = inlined(rules.cg_continues)
+falls_enough = inlined(rules.falls_enough)
+must_renew = inlined(rules.must_renew)
+is_at_rounding = inlined(rules.is_at_rounding)
+
+# What the threads share; engine.allocate makes it and describes the arrays.
 Shared = namedtuple(
     "Shared",
     [
         "indptr", "indices", "data", "dense",
         "mu", "mass", "weight", "known", "V", "SV", "U", "b", "rows", "a",
-        "parts", "edges", "room", "sync", "memory", "slots", "history",
+        "parts", "block_starts", "hessian_size", "sync", "memory", "slots", "history",
     ],
 )  # fmt: skip
 
@@ -54,19 +94,12 @@ PRICE, EASE, PENALTY = range(8, 11)
 # Places in ``slots``: which layer of V and SV is which, and counters.
 NOW, BEFORE, SPARE, SV_NOW, SV_BEFORE, ROWS_NOW = range(6)
 ITERATION, SV_KNOWN, STATUS, SWEEPS, VERIFY = range(6, 11)
-# Values of ``slots[STATUS]``.
-RUNNING, CONVERGED, EXHAUSTED = range(3)
-# A row of ``parts``: k column sums, then these, then H (``room`` numbers: all of it, or
-# its diagonal, for many clusters), then (LoRD) two Gram matrices.
+# A row of ``parts``: k column sums, then these, then H (``hessian_size`` numbers: the
+# matrix, or its diagonal for many clusters), then (LoRD) two Gram matrices.
 DUAL, MOVED, QUAD, NORM2, HESSIAN = range(5)
 
-STRICT = 1e-13  # relative error of the column sums in a V that may be returned
-MEASURE_EVERY = 4  # iterations between two looks at the residual
-CALM = 1e-2  # residual below which momentum is used: before, it picks worse basins
-CG_STEPS = 100  # products with H for one Newton step, at most
 
-
-@njit
+@inlined
 def barrier(sync, n_threads):
     """Wait until all threads are here. Waits are short, so it spins first."""
     if n_threads == 1:
@@ -84,14 +117,14 @@ def barrier(sync, n_threads):
 
 
 # Loops, not slices: numba compiles a slice assignment with its whole error message.
-@njit
+@inlined
 def copy_to(target, source):
     """Copy a vector."""
     for x in range(source.shape[0]):
         target[x] = source[x]
 
 
-@njit
+@inlined
 def clear(target, count):
     """Set the first ``count`` entries to 0."""
     for x in range(count):
@@ -107,13 +140,13 @@ def scatter_rows(tiles, order, out):
             out[order[i], j] = tile[j, i % LANES]
 
 
-@njit
+@inlined
 def multiply_dense(dense, rows, first, out):
-    """Put 16 rows of S V into ``out``; S is symmetric, so its columns serve as rows."""
+    """Put 16 rows of S V into ``out``; S is symmetric, so rows are read as columns."""
     n, count = rows.shape[0], min(LANES, rows.shape[0] - first)
     k = out.shape[0]
     for j in range(k):
-        store(out, j, same(0.0, load(out, j)))
+        store(out, j, splat(0.0, load(out, j)))
     for c in range(n):
         if count == LANES:
             line = load(dense[c, first:], 0)
@@ -125,7 +158,7 @@ def multiply_dense(dense, rows, first, out):
                     out[j, lane] += dense[c, first + lane] * rows[c, j]
 
 
-@njit
+@inlined
 def multiply_sparse(s, rows, first, product, out):
     """Put 16 rows of S V into ``out`` for S in CSR form."""
     n, width = rows.shape
@@ -146,9 +179,9 @@ def multiply_sparse(s, rows, first, product, out):
             out[j, lane] = product[lane, j]
 
 
-@njit
+@inlined
 def hold_known(U, known):
-    """Leave a row whose cluster is known no other: minus infinity, as it were."""
+    """Exclude all other clusters of a row whose cluster is known."""
     for lane in range(LANES):
         if known[lane] >= 0:
             for j in range(U.shape[0]):
@@ -156,7 +189,7 @@ def hold_known(U, known):
                     U[j, lane] = -1e300
 
 
-@njit
+@inlined
 def restart_lost(U, a, mu, mass, b, slope):
     """Give lanes without a positive entry a b at or below their root."""
     for lane in range(LANES):
@@ -171,7 +204,7 @@ def restart_lost(U, a, mu, mass, b, slope):
             b[lane] = top - mass[lane] / (mu[best] * mu[best])
 
 
-@njit
+@inlined
 def root_tile(U, a, mu, mass, b, out, slope):
     """Solve sum_j mu_j max(U_j - a_j - b mu_j, 0) = mass for b, in each lane.
 
@@ -181,21 +214,23 @@ def root_tile(U, a, mu, mass, b, out, slope):
     """
     goal = load(mass, 0)
     root = load(b, 0)
-    slopes = same(0.0, goal)
-    for _ in range(200):
-        total = same(0.0, goal)
-        slopes = same(0.0, goal)
+    slopes = splat(0.0, goal)
+    for _ in range(ROOT_STEPS):
+        total = splat(0.0, goal)
+        slopes = splat(0.0, goal)
         for j in range(U.shape[0]):
             x = load(U, j) - a[j] - root * mu[j]
-            v = larger(x, 0.0)
+            v = maximum(x, 0.0)
             store(out, j, v)
             total = total + v * mu[j]
             slopes = slopes + where_positive(x, mu[j] * mu[j])
         excess = total - goal
-        move = excess / larger(slopes, 1e-300)
-        too_far = larger(excess, excess * -1.0) - goal * 1e-13
-        resolved = larger(move, move * -1.0) - larger(root, root * -1.0) * 4e-16
-        if not any_positive(smaller(too_far, resolved)):
+        move = excess / maximum(slopes, 1e-300)
+        too_far = maximum(excess, excess * -1.0) - goal * ROOT_ERROR
+        resolved = (
+            maximum(move, move * -1.0) - maximum(root, root * -1.0) * ROOT_EPSILON
+        )
+        if not any_positive(minimum(too_far, resolved)):
             break
         if any_positive(where_positive(goal, 1.0) - where_positive(slopes, 1.0)):
             store(slope, 0, slopes)
@@ -208,9 +243,9 @@ def root_tile(U, a, mu, mass, b, out, slope):
     store(b, 0, root)
 
 
-@njit
-def add_tile(V, slope, mu, mass, weight, b, part, active, mask, room):
-    """Add a tile's column sums, dual value and ``room`` numbers of H to ``part``.
+@inlined
+def add_tile(V, slope, mu, mass, weight, b, part, active, mask, hessian_size):
+    """Add a tile's column sums, dual value and H, if wanted, to ``part``.
 
     H = sum_i q_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)], q the weights. A
     row with one positive entry adds nothing, so the cost falls as V hardens.
@@ -218,7 +253,7 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, room):
     k = V.shape[0]
     q = load(weight, 0)
     dual = load(b, 0) * load(mass, 0)
-    count = same(0.0, dual)
+    count = splat(0.0, dual)
     for j in range(k):
         v = load(V, j)
         part[j] += sum_lanes(v * q)
@@ -226,16 +261,16 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, room):
         count = count + where_positive(v, 1.0)
     part[k + DUAL] += sum_lanes(dual * q)
     several = where_positive(count - 1.5, 1.0)
-    if room == 0 or not any_positive(several):
+    if hessian_size == 0 or not any_positive(several):
         return
-    if room < k * k:
-        inverse = same(1.0, q) / larger(load(slope, 0), 1e-300)
+    if hessian_size < k * k:
+        inverse = splat(1.0, q) / maximum(load(slope, 0), 1e-300)
         for j in range(k):
             member = where_positive(load(V, j), several * q)
             own = member - member * inverse * (mu[j] * mu[j])
             part[k + HESSIAN + j] += sum_lanes(own)
         return
-    share = several * q / larger(load(slope, 0), 1e-300)
+    share = several * q / maximum(load(slope, 0), 1e-300)
     n_active = 0
     for j in range(k):
         member = where_positive(load(V, j), several)
@@ -252,14 +287,14 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, room):
             part[row + active[y]] -= both * mu[active[y]]
 
 
-@njit
+@inlined
 def apply_tile(V, mu, weight, x, part):
     """Add a tile's share of H x to ``part``: two passes over its rows."""
     k = V.shape[0]
     q = load(weight, 0)
-    count = same(0.0, q)
-    slope = same(0.0, q)
-    inner = same(0.0, q)
+    count = splat(0.0, q)
+    slope = splat(0.0, q)
+    inner = splat(0.0, q)
     for j in range(k):
         v = load(V, j)
         count = count + where_positive(v, 1.0)
@@ -269,14 +304,14 @@ def apply_tile(V, mu, weight, x, part):
     if not any_positive(several):
         return
     several = several * q
-    inner = inner / larger(slope, 1e-300)
+    inner = inner / maximum(slope, 1e-300)
     for j in range(k):
         part[j] += sum_lanes(
             where_positive(load(V, j), several) * (inner * -mu[j] + x[j])
         )
 
 
-@njit
+@inlined
 def solve_newton(
     s, slots, blocks, n_threads, parity, total, damping, accuracy, d, r, p, image
 ):
@@ -295,12 +330,12 @@ def solve_newton(
         start += r[j] * p[j]
     rho = start
     for _ in range(CG_STEPS):
-        if not rho > accuracy * accuracy * start:
+        if not cg_continues(rho, start, accuracy):
             break
         for block in range(blocks[0], blocks[1]):
             part = s.parts[parity, block]
             clear(part, k)
-            for tile in range(s.edges[block], s.edges[block + 1]):
+            for tile in range(s.block_starts[block], s.block_starts[block + 1]):
                 apply_tile(V[tile], s.mu, s.weight[tile], p, part)
         barrier(s.sync, n_threads)
         add_blocks(s.parts[parity, :, :k], image)
@@ -323,7 +358,7 @@ def solve_newton(
     return parity
 
 
-@njit
+@inlined
 def gram_sweep(s, slots, blocks, parity, theta):
     """Add V'QV and W'QW, W = V + theta (V - V_before), to the parts of ``blocks``.
 
@@ -334,8 +369,8 @@ def gram_sweep(s, slots, blocks, parity, theta):
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
         clear(part, part.shape[0])
-        at = k + HESSIAN + s.room
-        for tile in range(s.edges[block], s.edges[block + 1]):
+        at = k + HESSIAN + s.hessian_size
+        for tile in range(s.block_starts[block], s.block_starts[block + 1]):
             V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
             q = load(s.weight[tile], 0)
             for i in range(k):
@@ -348,7 +383,7 @@ def gram_sweep(s, slots, blocks, parity, theta):
                     part[at + k * k + i * k + j] += sum_lanes(w * load(W, j))
 
 
-@njit
+@inlined
 def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
     """Write the gradient step from the extrapolated point W into U.
 
@@ -370,8 +405,8 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
             multiply_sparse(s, rows, tile * LANES, product, SV)
     step = memory[STEP]
     keep = 1.0 + step * memory[TILT]
-    quad = same(0.0, load(V, 0))
-    norm2 = same(0.0, load(V, 0))
+    quad = splat(0.0, load(V, 0))
+    norm2 = splat(0.0, load(V, 0))
     for j in range(k):
         v, sv = load(V, j), load(SV, j)
         quad = quad + v * sv
@@ -390,10 +425,10 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
         store(U, j, total)
 
 
-@njit
+@inlined
 def distance_tile(V, V_before, V_next, weight, theta):
     """Return the weighted |V_next - W|^2 for W = V + theta (V - V_before)."""
-    total = same(0.0, load(V, 0))
+    total = splat(0.0, load(V, 0))
     for j in range(V.shape[0]):
         v = load(V, j)
         d = load(V_next, j) - v - (v - load(V_before, j)) * theta
@@ -401,7 +436,7 @@ def distance_tile(V, V_before, V_next, weight, theta):
     return sum_lanes(total * load(weight, 0))
 
 
-@njit
+@inlined
 def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
     """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums.
 
@@ -414,19 +449,19 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, c
     mask = np.empty((k, LANES))
     new = np.empty((k, LANES))  # sums are those of V before it is rounded to its type
     active = np.empty(k, np.int64)
-    room = s.room if curved else 0
-    many = s.room < k * k
+    hessian_size = s.hessian_size if curved else 0
+    many = s.hessian_size < k * k
     for block in range(blocks[0], blocks[1]):
         part = s.parts[parity, block]
-        clear(part, k + HESSIAN + s.room)
-        for tile in range(s.edges[block], s.edges[block + 1]):
+        clear(part, k + HESSIAN + s.hessian_size)
+        for tile in range(s.block_starts[block], s.block_starts[block + 1]):
             if gradient:
                 step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
             if s.known.shape[0] > 0:
                 hold_known(s.U[tile], s.known[tile])
             mass, b, q = s.mass[tile], s.b[tile], s.weight[tile]
             root_tile(s.U[tile], a, s.mu, mass, b, new, slope)
-            add_tile(new, slope, s.mu, mass, q, b, part, active, mask, room)
+            add_tile(new, slope, s.mu, mass, q, b, part, active, mask, hessian_size)
             if many:
                 keep_tile(new, s.V[slots[SPARE], tile])
             if measure:
@@ -435,14 +470,14 @@ def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, c
                 )
 
 
-@njit
+@inlined
 def keep_tile(new, V):
     """Keep a tile of V, rounded to its type."""
     for j in range(new.shape[0]):
         store(V, j, load(new, j))
 
 
-@njit
+@inlined
 def write_back(s, slots, blocks, a):
     """Keep V as the last sweep, at ``a``, has found it: in tiles, and by rows."""
     k = s.mu.shape[0]
@@ -450,7 +485,7 @@ def write_back(s, slots, blocks, a):
     new = np.empty((k, LANES))
     rows_next = s.rows[1 - slots[ROWS_NOW]]
     n = rows_next.shape[0]
-    for tile in range(s.edges[blocks[0]], s.edges[blocks[1]]):
+    for tile in range(s.block_starts[blocks[0]], s.block_starts[blocks[1]]):
         q = s.weight[tile]
         # b is the root already: this evaluates V there, and takes no step.
         root_tile(s.U[tile], a, s.mu, s.mass[tile], s.b[tile], new, slope)
@@ -461,6 +496,14 @@ def write_back(s, slots, blocks, a):
 
 
 @njit
+def pass_over(s, blocks, a, gradient, theta, measure, curved):
+    """Pass over ``blocks`` and keep V: a worker's part in a distributed sweep."""
+    no_gram = np.empty((0, 0))
+    sweep(s, s.slots, s.memory, blocks, 0, a, no_gram, gradient, theta, measure, curved)
+    write_back(s, s.slots, blocks, a)
+
+
+@inlined
 def add_blocks(parts, out):
     """Add the parts in block order: the same bits whoever wrote them."""
     copy_to(out, parts[0])
@@ -469,7 +512,7 @@ def add_blocks(parts, out):
             out[x] += parts[block, x]
 
 
-@njit
+@inlined
 def close_sums(total, mu, a, ease):
     """Turn the column sums in ``total`` into F, and complete the dual value.
 
@@ -482,7 +525,7 @@ def close_sums(total, mu, a, ease):
         total[k + DUAL] += a[j] * (mu[j] + 0.5 * ease * a[j])
 
 
-@njit
+@inlined
 def factorise(total, k, damping, factor):
     """Find the Cholesky factor of H + damping I; H sits in ``total``."""
     for i in range(k):
@@ -496,7 +539,7 @@ def factorise(total, k, damping, factor):
                 factor[i, j] = x / factor[j, j]
 
 
-@njit
+@inlined
 def newton_direction(total, factor, d):
     """Solve (H + damping I) d = F with the Cholesky factor."""
     k = d.shape[0]
@@ -512,7 +555,7 @@ def newton_direction(total, factor, d):
         d[i] = x / factor[i, i]
 
 
-@njit
+@inlined
 def marginal_error(total, mu):
     """Return max_j |F_j| / mu_j."""
     worst = 0.0
@@ -521,7 +564,7 @@ def marginal_error(total, mu):
     return worst
 
 
-@njit
+@inlined
 def finish_projection(
     s, slots, memory, blocks, n_threads, parity, a, total, theta, tol, measure
 ):
@@ -532,8 +575,8 @@ def finish_projection(
     every step. Where H is costly it is kept while the error falls tenfold in a step.
     Returns the parity of the next sweep.
     """
-    k = s.mu.shape[0]
-    many = s.room < k * k
+    n, k = s.rows.shape[1], s.mu.shape[0]
+    many = s.hessian_size < k * k
     d, trial = np.empty(k), np.empty(k)
     factor = np.empty((0 if many else k, k))
     r, p, image = np.empty(k), np.empty(k), np.empty(k)
@@ -541,37 +584,33 @@ def finish_projection(
     ease = memory[EASE]
     close_sums(total, s.mu, a, ease)
     error = marginal_error(total, s.mu)
-    scale = s.rows.shape[1] / k
     trace = 0.0
     for j in range(k):
         trace += total[k + HESSIAN + (j if many else j * k + j)]
-    cheap = trace < s.rows.shape[1]  # few rows are mixed: H costs next to nothing
+    cheap = is_cheap(trace, n)
     if cheap:
-        # An error of the columns is made good by these few rows, in the worst case by
-        # one: a step of sqrt(2 n) / k times the relative error.
-        tol = max(STRICT, tol * min(1.0, 10.0 * k / np.sqrt(2.0 * s.rows.shape[1])))
+        tol = cheap_tolerance(tol, n, k)
     # Is H in ``total`` of this a; will it be of the next?
     fresh, curved = True, many or cheap
-    for _ in range(100):
+    for _ in range(NEWTON_STEPS):
         if not error > tol:
             break
         before = error
-        damping = scale * (1e-12 + 0.01 * min(1.0, error))
+        damping = damping_of(error, n / k, ease)
         if many:
-            accuracy = max(1e-6, min(0.05, 10.0 * error))
             parity = solve_newton(
-                s, slots, blocks, n_threads, parity, total, damping + ease, accuracy,
+                s, slots, blocks, n_threads, parity, total, damping, cg_accuracy(error),
                 d, r, p, image,
             )  # fmt: skip
         else:
             if fresh:
-                factorise(total, k, damping + ease, factor)
+                factorise(total, k, damping, factor)
             newton_direction(total, factor, d)
         slope, value = 0.0, total[k + DUAL]
         for j in range(k):
             slope += d[j] * total[j]
         length = 1.0
-        for _ in range(40):
+        for _ in range(HALVINGS):
             for j in range(k):
                 trial[j] = a[j] + length * d[j]
             sweep(
@@ -584,20 +623,19 @@ def finish_projection(
             slots[SWEEPS] += 1
             close_sums(total, s.mu, trial, ease)
             error = marginal_error(total, s.mu)
-            enough = value - 1e-4 * length * slope + 1e-13 * abs(value)
-            if error <= tol or total[k + DUAL] <= enough:
+            if error <= tol or falls_enough(total[k + DUAL], value, length, slope):
                 break
             length *= 0.5
         copy_to(a, trial)
-        fresh, curved = curved, many or cheap or error > 0.1 * before
-        if error > 0.5 * before and (error < 1e-9 or slope < 4e-16 * abs(value)):
-            break  # rounding: no further digit is to be had
+        fresh, curved = curved, many or cheap or must_renew(error, before)
+        if is_at_rounding(error, before, slope, value):
+            break
     write_back(s, slots, blocks, a)
     barrier(s.sync, n_threads)
     return parity
 
 
-@njit
+@inlined
 def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
     """Put W'QW (times quartic) into ``gram``; return the next parity and the quartic.
 
@@ -607,7 +645,7 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
     gram_sweep(s, slots, blocks, parity, theta)
     barrier(s.sync, n_threads)
     add_blocks(s.parts[parity], total)
-    at = k + HESSIAN + s.room
+    at = k + HESSIAN + s.hessian_size
     norm = 0.0
     for i in range(k):
         for j in range(i + 1):
@@ -619,7 +657,7 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
 
 @njit
 def advance(s, tid, n_threads, max_steps, max_iter, tol):
-    """Run up to ``max_steps`` iterations of accelerated projected gradient ascent.
+    """Run up to ``max_steps`` iterations: the compiled form of ``loop.Ascent``.
 
     The objective is <V, S V> + tilt |V|^2 - quartic |V'V|^2 / 2, where row i counts
     by its weight q_i in every sum over rows: B-LoRD with tilt = gamma, LoRD (up to
@@ -631,7 +669,7 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
     way have no such error, but ``PENALTY``, PRICE |V'1 - mu|^2, to take off.
     """
     k = s.mu.shape[0]
-    n_blocks = s.edges.shape[0] - 1
+    n_blocks = s.block_starts.shape[0] - 1
     blocks = (tid * n_blocks // n_threads, (tid + 1) * n_blocks // n_threads)
     total = np.empty(s.parts.shape[2])
     a, memory, slots = s.a.copy(), s.memory.copy(), s.slots.copy()
@@ -641,14 +679,12 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
     parity = 0
     for _ in range(max_steps):
         verify = slots[VERIFY] == 1
-        if slots[ITERATION] >= max_iter and not verify:
+        if is_exhausted(slots[ITERATION], max_iter, verify):
             slots[STATUS] = EXHAUSTED
             break
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * memory[MOMENTUM] ** 2))
-        if memory[RESIDUAL] > CALM:
-            grown = 1.0
-        theta = 0.0 if verify else (memory[MOMENTUM] - 1.0) / grown
-        measure = verify or slots[ITERATION] % MEASURE_EVERY == MEASURE_EVERY - 1
+        grown = next_momentum(memory[MOMENTUM], memory[RESIDUAL])
+        theta = extrapolation(memory[MOMENTUM], grown, verify)
+        measure = is_measured(slots[ITERATION], verify)
         fresh = slots[SV_KNOWN] == 0 or memory[OBJECTIVE] == -np.inf
         if lord:
             parity, quartic = gram_matrices(
@@ -661,16 +697,15 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
         slots[SV_KNOWN] = 1
         slots[SWEEPS] += 1
         norm2 = total[k + NORM2]
-        objective = total[k + QUAD] + memory[TILT] * norm2 - quartic
-        objective -= memory[PENALTY]
+        objective = objective_of(
+            total[k + QUAD], norm2, memory[TILT], quartic, memory[PENALTY]
+        )
         if fresh:
             if tid == 0:
                 s.history[slots[ITERATION]] = objective
             objective -= memory[SLACK]
-            # Rounding is no step down: that of doubles, or of V kept in floats.
-            rounding = 1e-13 if s.V.itemsize == 8 else 1e-9
-            floor = memory[OBJECTIVE] - rounding * abs(memory[OBJECTIVE])
-            if objective < floor and memory[THETA] > 0.0:
+            rounding = ROUNDING if s.V.itemsize == 8 else ROUNDING_SINGLE_V
+            if has_fallen(objective, memory[OBJECTIVE], rounding, memory[THETA]):
                 slots[NOW], slots[BEFORE] = slots[BEFORE], slots[NOW]
                 slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
                 memory[MOMENTUM], memory[THETA] = 1.0, 0.0
@@ -679,17 +714,16 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
                     s.history[slots[ITERATION]] = memory[OBJECTIVE]
                 continue
             memory[OBJECTIVE] = objective
-        loose = max(STRICT, min(1e-4, 0.01 * memory[RESIDUAL]))
         parity = finish_projection(
             s, slots, memory, blocks, n_threads, parity, a, total, theta,
-            STRICT if measure else loose, measure,
+            projection_tolerance(memory[RESIDUAL], measure), measure,
         )  # fmt: skip
         if measure:
             memory[RESIDUAL] = np.sqrt(total[k + MOVED] / norm2)
-            if verify and memory[RESIDUAL] <= tol:
+            if is_verified(memory[RESIDUAL], tol, verify):
                 slots[STATUS] = CONVERGED
                 break
-            slots[VERIFY] = 1 if memory[RESIDUAL] <= tol and not verify else 0
+            slots[VERIFY] = 1 if must_verify(memory[RESIDUAL], tol, verify) else 0
         slots[NOW], slots[BEFORE], slots[SPARE] = (
             slots[SPARE], slots[NOW], slots[BEFORE],
         )  # fmt: skip
@@ -702,9 +736,9 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
         for j in range(k):
             if memory[EASE] > 0.0:
                 off = total[j] + memory[EASE] * a[j]
-                memory[PENALTY] += memory[PRICE] * off * off
+                memory[PENALTY] += column_penalty(memory[PRICE], off)
             else:
-                memory[SLACK] += 2.0 * a[j] / memory[STEP] * total[j]
+                memory[SLACK] += column_slack(a[j], memory[STEP], total[j])
     barrier(s.sync, n_threads)
     if tid == 0:
         copy_to(s.a, a)
@@ -717,7 +751,7 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
 def project(s):
     """Project U onto the set, from the multipliers in ``s.a``: for one thread."""
     k = s.mu.shape[0]
-    blocks = (0, s.edges.shape[0] - 1)
+    blocks = (0, s.block_starts.shape[0] - 1)
     total = np.empty(s.parts.shape[2])
     no_gram = np.empty((0, 0))
     sweep(s, s.slots, s.memory, blocks, 0, s.a, no_gram, False, 0.0, False, True)

@@ -1,26 +1,22 @@
-"""The accelerated ascent over any kind of rows.
+"""The algorithm, to be read first: accelerated projected gradient ascent.
 
-The outer loop sees k + k^2 numbers a pass and never V: it takes the decisions of
-:func:`lordclust.solver.kernels.advance`, in the same order. What passes over the rows,
-on one machine or many, in NumPy or on a GPU, is behind :class:`Rows`.
+An iteration is a gradient step from an extrapolated point, then Newton steps for the
+projection onto Omega(mu). The loop sees k + k^2 numbers per pass over the rows, never
+V: what passes over the rows, on one machine or many, in NumPy or on a GPU, is behind
+:class:`Rows`. Decisions are taken by the functions of rules.py.
+:func:`lordclust.solver.kernels.advance` is the compiled form of :class:`Ascent`.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph
+from lordclust.solver import rules
 from lordclust.solver.engine import Callback, Progress
-from lordclust.solver.kernels import (
-    CALM,
-    CONVERGED,
-    EXHAUSTED,
-    MEASURE_EVERY,
-    RUNNING,
-    STRICT,
-)
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import project_newton
+from lordclust.solver.rules import CONVERGED, EXHAUSTED, MANY, RUNNING, STRICT
 
 
 class Step(NamedTuple):
@@ -60,8 +56,8 @@ class Rows(Protocol):
     """V by rows, the one before it, and passes over them."""
 
     n: int
-    #: Relative error of the objective: of a product S V in single precision, say.
-    noise: float
+    #: Relative rounding error of the objective.
+    rounding: float
 
     def put(self, V: FloatArray) -> None:
         """Take V as the current iterate and as the one before; row roots from 0."""
@@ -183,12 +179,12 @@ class Ascent:
         self.ease = self.omega.ease(step)
         self.penalty = 0.0
         if not self.omega.exact:
-            self.penalty = self._price(self.rows.columns() - self.omega.mu)
+            self.penalty = self._penalty(self.rows.columns() - self.omega.mu)
         self._restart()
 
-    def _price(self, off: FloatArray) -> float:
-        """Return what columns pay that are off by so much."""
-        return self.omega.price * float((off**2).sum())
+    def _penalty(self, off: FloatArray) -> float:
+        """Return the penalty of columns that deviate from mu by ``off``."""
+        return float(rules.column_penalty(self.omega.price, off).sum())
 
     def progress(self) -> Progress:
         """Return where the ascent stands."""
@@ -219,27 +215,24 @@ class Ascent:
     def _iterate(self, tol: float, max_iter: int) -> None:
         """Take one step, or find that there is none to take."""
         verify = self.verify
-        if self.iteration >= max_iter and not verify:
+        if rules.is_exhausted(self.iteration, max_iter, verify):
             self.status = EXHAUSTED
             return
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.momentum**2))
-        grown = 1.0 if self.residual > CALM else float(grown)
-        theta = 0.0 if verify else (self.momentum - 1.0) / grown
-        due = self.iteration % MEASURE_EVERY == MEASURE_EVERY - 1
-        measure = verify or due
+        grown = rules.next_momentum(self.momentum, self.residual)
+        theta = rules.extrapolation(self.momentum, grown, verify)
+        measure = rules.is_measured(self.iteration, verify)
         sums = self._gradient_sweep(theta, measure)
         if sums is None:
             return
-        norm2, loose = sums.norm2, max(STRICT, min(1e-4, 0.01 * self.residual))
-        sums = self._finish_projection(
-            sums, theta, STRICT if measure else loose, measure
-        )
+        norm2 = sums.norm2
+        near = rules.projection_tolerance(self.residual, measure)
+        sums = self._finish_projection(sums, theta, near, measure)
         if measure:
             self.residual = float(np.sqrt(sums.moved / norm2))
-            if verify and self.residual <= tol:
+            if rules.is_verified(self.residual, tol, verify):
                 self.status = CONVERGED
                 return
-            self.verify = self.residual <= tol and not verify
+            self.verify = rules.must_verify(self.residual, tol, verify)
         self._accept(sums, theta, grown)
 
     def _gradient_sweep(self, theta: float, measure: bool) -> Sums | None:
@@ -255,11 +248,12 @@ class Ascent:
         self.passes += 1
         if not fresh:
             return sums
-        objective = sums.quad + self.tilt * sums.norm2 - quartic - self.penalty
+        objective = rules.objective(
+            sums.quad, sums.norm2, self.tilt, quartic, self.penalty
+        )
         self._history[self.iteration :] = [objective]
         objective -= self.slack
-        floor = self.objective - self.rows.noise * abs(self.objective)
-        if objective < floor and self.theta > 0.0:
+        if rules.has_fallen(objective, self.objective, self.rows.rounding, self.theta):
             self.rows.go_back()
             self.momentum, self.theta, self.verify = 1.0, 0.0, False
             self._history[self.iteration :] = [self.objective]
@@ -275,9 +269,10 @@ class Ascent:
         self.theta, self.momentum = theta, grown
         # ``columns`` holds F by now, see _closed.
         if self.omega.exact:
-            self.slack = float(2.0 / self.step * (self.a @ sums.columns))
+            slack = rules.column_slack(self.a, self.step, sums.columns)
+            self.slack = float(slack.sum())
         else:
-            self.penalty = self._price(sums.columns + self.ease * self.a)
+            self.penalty = self._penalty(sums.columns + self.ease * self.a)
 
     # -- the projection -----------------------------------------------------------
 
@@ -303,31 +298,33 @@ class Ascent:
         """Newton steps on the column multipliers until the marginals agree to ``tol``.
 
         Starts after a sweep at ``a`` with its sums; returns those of the sweep at the
-        final ``a``, closed. Where H is costly it is kept while the error falls
-        tenfold in a step.
+        final ``a``, closed. Where H is costly it is kept while each step reduces the
+        error tenfold.
         """
         sums = self._closed(sums, self.a)
         error = self._error(sums)
-        matrix = sums.hessian
-        cheap = float(np.trace(matrix)) < self.n
-        if cheap:  # the compiled loop says why
-            tol = max(STRICT, tol * min(1.0, 10.0 * self.k / np.sqrt(2.0 * self.n)))
-        fresh, curved = True, cheap
-        scale = self.n / self.k
-        for _ in range(100):
+        many, cheap = self.k > MANY, rules.is_cheap(np.trace(sums.hessian), self.n)
+        if cheap:
+            tol = rules.cheap_tolerance(tol, self.n, self.k)
+        H, damping = sums.hessian, 0.0
+        fresh, curved = True, many or cheap
+        for _ in range(rules.NEWTON_STEPS):
             if not error > tol:
                 break
             before, value = error, sums.dual
             if fresh:
-                damping = scale * (1e-12 + 0.01 * min(1.0, error)) + self.ease
-                matrix = _symmetric(sums.hessian) + damping * np.eye(self.k)
-            d = np.linalg.solve(matrix, sums.columns)
+                H = _symmetric(sums.hessian)
+                damping = rules.damping(error, self.n / self.k, self.ease)
+            if many:
+                accuracy = rules.cg_accuracy(error)
+                d = _conjugate_gradients(H, damping, sums.columns, accuracy)
+            else:
+                d = np.linalg.solve(H + damping * np.eye(self.k), sums.columns)
             slope = float(d @ sums.columns)
             sums, error = self._search(sums, d, theta, tol, measure, curved)
-            fresh, curved = curved, cheap or error > 0.1 * before
-            flat = slope < 4e-16 * abs(value)
-            if error > 0.5 * before and (error < 1e-9 or flat):
-                break  # rounding: no further digit is to be had
+            fresh, curved = curved, many or cheap or rules.must_renew(error, before)
+            if rules.is_at_rounding(error, before, slope, value):
+                break
         return sums
 
     def _search(
@@ -342,14 +339,13 @@ class Ascent:
         """Move the multipliers along d, as far as the dual falls enough."""
         value, slope, start = sums.dual, float(d @ sums.columns), self.a
         length = 1.0
-        for _ in range(40):
+        for _ in range(rules.HALVINGS):
             self.a = start + length * d
             sums = self.rows.sweep(self.a, theta, None, measure, curved)
             self.passes += 1
             sums = self._closed(sums, self.a)
             error = self._error(sums)
-            enough = value - 1e-4 * length * slope + 1e-13 * abs(value)
-            if error <= tol or sums.dual <= enough:
+            if error <= tol or rules.falls_enough(sums.dual, value, length, slope):
                 break
             length *= 0.5
         return sums, error
@@ -375,11 +371,31 @@ class Ascent:
         self._product_known = True
         objective = sums.quad + self.tilt * sums.norm2
         if not self.omega.exact:
-            objective -= self._price(self.rows.columns() - self.omega.mu)
+            objective -= self._penalty(self.rows.columns() - self.omega.mu)
         return objective
 
 
-def _symmetric(H: Any) -> FloatArray:
-    """Return the whole of a symmetric matrix that is given by its upper triangle."""
-    upper = np.triu(H)
-    return np.asarray(upper + np.triu(H, 1).T)
+def _symmetric(H: FloatArray) -> FloatArray:
+    """Return a symmetric matrix that is given by its upper triangle."""
+    return np.asarray(np.triu(H) + np.triu(H, 1).T)
+
+
+def _conjugate_gradients(
+    H: FloatArray, damping: float, F: FloatArray, accuracy: float
+) -> FloatArray:
+    """Solve (H + damping I) d = F to a relative accuracy, scaled by the diagonal."""
+    diagonal = np.maximum(np.diag(H), 0.0) + damping
+    d, r, p = np.zeros_like(F), F, F / diagonal
+    start = rho = float(r @ p)
+    for _ in range(rules.CG_STEPS):
+        if not rules.cg_continues(rho, start, accuracy):
+            break
+        image = H @ p + damping * p
+        curvature = float(p @ image)
+        if not curvature > 0.0:
+            break
+        length, before = rho / curvature, rho
+        d, r = d + length * p, r - length * image
+        rho = float(r @ (r / diagonal))
+        p = r / diagonal + rho / before * p
+    return d

@@ -1,22 +1,23 @@
 """Projection onto Omega(mu) = { V >= 0 : V'1 = mu, V mu = p }."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lordclust._core.typing import FloatArray
-from lordclust._core.validation import check_weights, unknown_name
+from lordclust._core.validation import check_mu, check_weights, unknown_name
 from lordclust.result import Projection
+from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
+from lordclust.solver.paper import dykstra
 
-#: Passes after which a given start was too far off to be of use.
+#: Passes after which a given start was too far away to be of use.
 FAR_START = 40
-#: By how much t U grows on the way to U, at most and at least, and the error of a
-#: column sum that says it grew too fast.
+#: Factor by which t U grows on the way to U, at most and at least, and the error of a
+#: column sum that shows that it grew too fast.
 GROWTH, SLOWEST, ASTRAY = 10.0, 1.1, 1e-6
-#: How often it may grow too fast: from then on only rounding is to blame.
+#: How often it may grow too fast: later errors are due to rounding.
 RETRIES = 20
-#: How often a projection that ended before its last digits is gone on with.
+#: How often a projection that ended before its last digits is continued.
 SHARPENINGS = 5
 #: Entries of U as multiples of the largest row sum that still count. The projection of
 #: t U stays the same once t is large, and is within 1/t of it before, relative to
@@ -24,31 +25,13 @@ SHARPENINGS = 5
 LARGEST = 1e8
 
 
-def check_mu(mu: Any) -> FloatArray:
-    """Return mu as a positive vector of length 1 (in the Euclidean sense)."""
-    mu = np.asarray(mu, dtype=np.float64)
-    if mu.ndim != 1 or mu.size == 0 or not np.all(np.isfinite(mu)) or np.any(mu <= 0):
-        raise ValueError(
-            f"mu must be a vector of positive numbers, got shape {mu.shape} with "
-            f"minimum {mu.min() if mu.size else 'none'}; take the square roots of "
-            "the cluster proportions."
-        )
-    norm = float(np.linalg.norm(mu))
-    if abs(norm - 1) > 1e-6:
-        raise ValueError(
-            f"mu must have Euclidean norm 1, got {norm:.6g}; it holds the square "
-            "roots of proportions that sum to 1."
-        )
-    return np.asarray(mu / norm)
-
-
-def _check_U(U: Any, mu: FloatArray) -> FloatArray:
+def _check_U(U: ArrayLike, mu: FloatArray) -> FloatArray:
     """Return U as a finite float array with one column for each entry of mu."""
     U = np.asarray(U, dtype=np.float64)
     if U.ndim != 2 or U.shape[1] != len(mu) or U.shape[0] < 1:
         raise ValueError(
-            f"U must have one row a sample and {len(mu)} columns as mu has entries, "
-            f"got shape {U.shape}."
+            f"U must have one row per sample and {len(mu)} columns (one per entry of "
+            f"mu), got shape {U.shape}."
         )
     if not np.all(np.isfinite(U)):
         raise ValueError("U must be finite, got NaN or infinity; remove those rows.")
@@ -75,13 +58,13 @@ def _column_error(V: FloatArray, omega: Omega) -> float:
 
 
 def project_omega(
-    U: Any,
-    mu: Any,
+    U: ArrayLike,
+    mu: ArrayLike,
     *,
     method: str = "newton",
     tol: float | None = None,
-    start: Any = None,
-    sample_weight: Any = None,
+    start: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     max_iter: int = 1000,
 ) -> FloatArray:
     """Project U onto Omega(mu).
@@ -102,7 +85,7 @@ def project_omega(
         constant over-relaxation 1.5 (growth towards 2 can diverge).
     tol : float, optional
         Relative tolerance of the marginals. Newton always goes to rounding, so it
-        only concerns Dykstra (default 1e-10).
+        only affects Dykstra (default 1e-10).
     start : array-like of shape (k,), optional
         Column multipliers to start Newton from.
     sample_weight : array-like of shape (n,), optional
@@ -117,9 +100,9 @@ def project_omega(
 
     Notes
     -----
-    V is feasible to rounding whatever the size of U. Of a U beyond 1e8 times the
-    largest row sum the first eight digits count: <U, V> is then within about 1e-8 |U|
-    of the largest there is.
+    V is feasible to rounding whatever the size of U. If U exceeds 1e8 times the largest
+    row sum, only its first eight digits matter: <U, V> is then within about 1e-8 |U| of
+    the maximum.
 
     Examples
     --------
@@ -142,16 +125,16 @@ def project_omega(
 
 
 def project(
-    U: Any,
-    mu: Any,
+    U: ArrayLike,
+    mu: ArrayLike,
     *,
     method: str = "newton",
     tol: float | None = None,
-    start: Any = None,
-    sample_weight: Any = None,
+    start: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     max_iter: int = 1000,
 ) -> Projection:
-    """Do as :func:`project_omega` does, and return the certificate too."""
+    """Project as :func:`project_omega` does; return the certificate as well."""
     if method not in METHODS:
         raise unknown_name("projection method", method, METHODS)
     mu = check_mu(mu)
@@ -159,26 +142,23 @@ def project(
     p = check_weights(sample_weight, len(U))
     if p is None:
         p = np.full(len(U), 1 / len(U))
-    # Frobenius's norm counts every row alike, however light it is.
+    # In the Frobenius norm every row counts the same, whatever its weight.
     omega = Omega(mu, p, np.ones(len(U)))
     V, multipliers, n_iter = METHODS[method](U, omega, tol, start, max_iter)
     return Projection(V, multipliers, feasibility_error(V, omega), n_iter)
 
 
 def project_newton(
-    U: FloatArray, omega: Omega, start: Any = None, *, ease: float = 0.0
+    U: FloatArray, omega: Omega, start: ArrayLike | None = None, *, ease: float = 0.0
 ) -> tuple[FloatArray, FloatArray, int]:
     """Project by semismooth Newton, in the norm |V|^2 = sum_i weight_i |V_i|^2.
 
-    With ease > 0 the columns give way:
+    With ease > 0 the columns are a soft constraint:
     min |V - U|^2 / 2 + |sum_i weight_i V_i - mu|^2 / (2 ease) over the rows.
     """
-    from lordclust.solver import kernels
-    from lordclust.solver.engine import Engine
-
     mu, engine = omega.mu, Engine(None, omega)
-    # U + 1 a' + b mu' has the same projection: take the common part out, so that
-    # large entries leave as many digits as possible. Columns that give way see a.
+    # U + 1 a' + b mu' has the same projection: remove the common part, so that large
+    # entries leave as many digits as possible. Soft columns depend on a.
     shift = U.mean(axis=0) if ease == 0 else np.zeros(len(mu))
     centred = U - shift
     centred -= np.outer(centred @ mu, mu)
@@ -188,7 +168,7 @@ def project_newton(
     if start is not None:
         start = part * (np.asarray(start, dtype=np.float64) - shift)
         V = engine.project(centred, start, ease)
-        n_iter = int(engine.shared.slots[kernels.SWEEPS]) + 1
+        n_iter = engine.passes + 1
     if start is None or n_iter > FAR_START:
         V, more = _grow(engine, centred, ease)
         n_iter += more
@@ -199,21 +179,19 @@ def project_newton(
     return V if ease > 0 else _rounded(engine, V), multipliers, n_iter
 
 
-def _sharpened(engine: Any, U: FloatArray, V: FloatArray) -> tuple[FloatArray, int]:
-    """Go on from the multipliers of V until the columns are mu, or as near as they get.
+def _sharpened(engine: Engine, U: FloatArray, V: FloatArray) -> tuple[FloatArray, int]:
+    """Continue from the multipliers of V until the columns are mu, or nearly so.
 
-    Newton steps with a kept H may end as if only rounding were left. From their end, H
-    anew, one or two more find the last digits, if only after a step astray.
+    Newton steps with an old H may end as if only rounding were left. From there, with a
+    new H, one or two more find the last digits, sometimes after a bad step.
     """
-    from lordclust.solver import kernels
-
     least, passes = _column_error(V, engine.omega), 0
     a = engine.shared.a.copy()
     for _ in range(SHARPENINGS):
         if least <= 1e-13:
             break
         other = engine.project(U, engine.shared.a.copy())
-        passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
+        passes += engine.passes + 1
         error = _column_error(other, engine.omega)
         if error < least:
             V, a, least = other, engine.shared.a.copy(), error
@@ -221,11 +199,11 @@ def _sharpened(engine: Any, U: FloatArray, V: FloatArray) -> tuple[FloatArray, i
     return V, passes
 
 
-def _rounded(engine: Any, V: FloatArray) -> FloatArray:
+def _rounded(engine: Engine, V: FloatArray) -> FloatArray:
     """Return a V that is feasible to rounding.
 
-    Digits are lost against large entries of U. V itself is of natural size: projecting
-    it moves it by no more than it is off.
+    Digits are lost next to large entries of U. V itself has none: projecting it moves
+    it by no more than its error.
     """
     error = feasibility_error(V, engine.omega)
     for _ in range(20):
@@ -245,16 +223,14 @@ def _part_that_counts(U: FloatArray, omega: Omega) -> float:
     return limit / top if top > limit else 1.0
 
 
-def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
+def _grow(engine: Engine, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
     """Project t U for t up to 1, each from the multipliers of those before.
 
     The multipliers are of the size of U, which Newton steps on a nearly hard V would
     take long to reach from 0. As long as the same entries of V are positive they are
-    an affine function of t, and are foretold exactly. Where that leads astray, t grows
-    in shorter steps.
+    an affine function of t, and are predicted exactly. Where the prediction fails, t
+    grows in shorter steps.
     """
-    from lordclust.solver import kernels
-
     top, mass = float(np.abs(U).max()), float(engine.omega.mass.max())
     rounding = 16 * len(U) * float(np.finfo(np.float64).eps) / engine.omega.mu.min()
     before, a_before = 0.0, np.zeros(U.shape[1])
@@ -263,10 +239,10 @@ def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
     V = engine.project(t * U, a_before, ease)
     a = engine.shared.a.copy()
     while t < 1:
-        passes += int(engine.shared.slots[kernels.SWEEPS]) + 1
+        passes += engine.passes + 1
         grown = min(1.0, growth * t)
-        foretold = a + (grown - t) / (t - before) * (a - a_before)
-        V = engine.project(grown * U, foretold, ease)
+        predicted = a + (grown - t) / (t - before) * (a - a_before)
+        V = engine.project(grown * U, predicted, ease)
         astray = ease == 0 and _column_error(V, engine.omega) > (
             ASTRAY + rounding * grown * top
         )
@@ -275,22 +251,28 @@ def _grow(engine: Any, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
             continue
         before, a_before = t, a
         t, a, growth = grown, engine.shared.a.copy(), min(GROWTH, growth**2)
-    return V, passes + int(engine.shared.slots[kernels.SWEEPS]) + 1
+    return V, passes + engine.passes + 1
 
 
 def _newton(
-    U: FloatArray, omega: Omega, tol: Any, start: Any, max_iter: int
+    U: FloatArray,
+    omega: Omega,
+    tol: float | None,
+    start: ArrayLike | None,
+    max_iter: int,
 ) -> tuple[FloatArray, FloatArray, int]:
     """Project by semismooth Newton, which needs neither tolerance nor limit."""
     return project_newton(U, omega, start)
 
 
 def _dykstra(
-    U: FloatArray, omega: Omega, tol: Any, start: Any, max_iter: int
+    U: FloatArray,
+    omega: Omega,
+    tol: float | None,
+    start: ArrayLike | None,
+    max_iter: int,
 ) -> tuple[FloatArray, FloatArray, int]:
     """Project by Dykstra's method with constant over-relaxation."""
-    from lordclust.solver.paper import dykstra
-
     mu, p = omega.mu, omega.mass
     V, n_iter = dykstra(
         U, mu, p, tol=1e-10 if tol is None else tol, max_iter=max_iter, beta=1.5

@@ -5,11 +5,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
-from lordclust._core.validation import check_weights
+from lordclust._core.validation import check_mu, check_weights
 from lordclust.rounding.labels import kmeans_labels
 from lordclust.rounding.spectral import njw_embedding
 from lordclust.solver.omega import Omega
-from lordclust.solver.projection import check_mu
 
 #: Relative squared distance from the saddle that counts as being there, and how much
 #: of a random point leads away from it.
