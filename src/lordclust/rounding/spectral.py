@@ -74,11 +74,14 @@ def leading_eigenvectors(
     if known is not None and known.shape[1]:
         A = _deflated(A, known, np.full(known.shape[1], 2.0))
     found = _lanczos(A, k, 0)
+    v = np.random.default_rng(2).standard_normal(n)
+    typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
     for seed in range(3, k + 2):  # any copy of the last one will do
         # Move the eigenvalues found below all others.
-        floor = found.values[-1] - 2 * _size(A, found)
+        size = float(max(typical, np.abs(found.values).max(), TINY))
+        floor = found.values[-1] - 2 * size
         rest = _deflated(A, found.vectors, found.values - floor)
-        if not _is_missed(rest, found):
+        if not _is_missed(rest, found, v):
             break
         found = _largest([found, _lanczos(rest, k, seed)], k)
     return found
@@ -249,7 +252,8 @@ def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
     """Return the k largest by ARPACK, with a larger space if it converges slowly."""
     n = A.shape[0]
     ncv = min(n, max(2 * k + 20, 40))
-    solve = partial(eigsh, A, k, which="LA", v0=_start(n, seed), tol=1e-8)
+    start = np.random.default_rng(seed).standard_normal(n)
+    solve = partial(eigsh, A, k, which="LA", v0=start, tol=1e-8)
     try:
         values, U = solve(ncv=ncv, maxiter=100)
     except ArpackNoConvergence:  # close eigenvalues, as of a long thin graph
@@ -257,37 +261,25 @@ def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
     return _largest([Eigen(values, U)], k)
 
 
-def _is_missed(rest: LinearOperator, found: Eigen) -> bool:
+def _is_missed(rest: LinearOperator, found: Eigen, v: FloatArray) -> bool:
     """Return whether the rest has an eigenvalue clearly above the last one found."""
     n, level = rest.shape[0], found.values[-1]
     spread = (found.values[0] - level) / max(abs(found.values[0]), abs(level), TINY)
     tol = min(max(0.05 * spread, 1e-6), 1e-3)  # finer where the eigenvalues are close
+    start = np.random.default_rng(1).standard_normal(n)
     top = eigsh(
-        rest, 1, which="LA", v0=_start(n, 1), ncv=min(n, 20), tol=tol,
+        rest, 1, which="LA", v0=start, ncv=min(n, 20), tol=tol,
         return_eigenvectors=False,
     )[0]  # fmt: skip
-    return bool(top > level + 1e-7 * _size(rest, found))
-
-
-def _start(n: int, seed: int) -> FloatArray:
-    """Return a fixed random vector; what one lacks, another seed has."""
-    return np.random.default_rng(seed).standard_normal(n)
-
-
-def _size(A: Graph, found: Eigen) -> float:
-    """Return the approximate size of the eigenvalues of A, given some of them."""
-    v = _start(A.shape[0], 2)
-    typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
-    return float(max(typical, np.abs(found.values).max(), TINY))
+    typical = np.linalg.norm(rest @ v) / np.linalg.norm(v)
+    return bool(top > level + 1e-7 * max(typical, np.abs(found.values).max(), TINY))
 
 
 def _deflated(A: Graph, U: FloatArray, drop: FloatArray) -> LinearOperator:
     """Return A - U diag(drop) U': the eigenvalues of U are lower by drop."""
-
-    def product(x: FloatArray) -> FloatArray:
-        return np.asarray(A @ x - U @ (drop * (U.T @ x)))
-
-    return LinearOperator(A.shape, matvec=product, dtype=np.float64)
+    return LinearOperator(
+        A.shape, matvec=lambda x: A @ x - U @ (drop * (U.T @ x)), dtype=np.float64
+    )
 
 
 def _largest(parts: list[Eigen], k: int) -> Eigen:
