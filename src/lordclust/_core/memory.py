@@ -15,8 +15,8 @@ from typing import NamedTuple
 #: an index. ``python -m qa.faults memory`` measures how good the estimate is.
 SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
 INDEX = 4
-#: Bytes that are taken without a look at the limits.
-LITTLE = 2**26
+#: Memberships whose fit takes some tens of MB: too little to look at the limits.
+LITTLE = 2**18
 
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 #: The folder, the limit and the usage of control groups, by version.

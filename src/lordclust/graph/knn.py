@@ -157,19 +157,26 @@ class KNNGraph(BaseEstimator):
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
-        self.__dict__.pop("_recall", None)
+        self.recall_ = 1.0
         if self.metric == "precomputed":
             return self._from_distances(precomputed.from_graph(X))
         X = check_samples(X, distinct=True)
-        n = X.shape[0]
-        q = self._n_others(n)
+        n, own = X.shape[0], int(self.include_self)
+        q = max(1, min(n - 1, n.bit_length() - own))  # floor(log2 n) + 1, with itself
+        if self.n_neighbors is not None:
+            q = check_count(self.n_neighbors, "n_neighbors") - own
+        if not 1 <= q <= n - 1:
+            raise ValueError(
+                f"n_neighbors must be from {1 + own} to {n - 1 + own} for {n} samples "
+                f"with include_self={self.include_self}, got {q + own}. Pass None for "
+                "floor(log2 n) + 1."
+            )
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
         index, d, recall = find_nearest(
             X, max(q, nth), self.metric, self.n_jobs, callback,
             search=self.search, recall=self.recall,
         )  # fmt: skip
-        if recall is not None:
-            self._recall = recall
+        self.recall_ = 1.0 if recall is None else float(recall)
         sigma = floor_scales(d[:, nth - 1], d)
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
@@ -205,7 +212,7 @@ class KNNGraph(BaseEstimator):
                [1, 0, 1],
                [0, 1, 0]])
         """
-        self.__dict__.pop("_recall", None)
+        self.recall_ = 1.0
         return self._from_distances(precomputed.from_lists(indices, distances))
 
     def _from_distances(self, D: Graph) -> Graph:
@@ -220,28 +227,9 @@ class KNNGraph(BaseEstimator):
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))
 
-    @property
-    def recall_(self) -> float:
-        """Share of the true neighbours that the last search found."""
-        return float(getattr(self, "_recall", 1.0))
-
     def __call__(self, X: Samples) -> Graph:
         """Return ``build(X)``, so that the object is itself an affinity."""
         return self.build(X)
-
-    def _n_others(self, n: int) -> int:
-        """Return how many neighbours each sample has, itself not counted."""
-        own = int(self.include_self)
-        if self.n_neighbors is None:
-            return max(1, min(n - 1, n.bit_length() - own))  # floor(log2 n) + 1
-        q = check_count(self.n_neighbors, "n_neighbors")
-        if not 1 <= q - own <= n - 1:
-            raise ValueError(
-                f"n_neighbors must be from {1 + own} to {n - 1 + own} for {n} samples "
-                f"with include_self={self.include_self}, got {q}. Pass None for "
-                "floor(log2 n) + 1."
-            )
-        return q - own
 
 
 def nearest(

@@ -244,7 +244,7 @@ class DoublyStochasticClusterer(
             links = check_links(must_link, cannot_link, omega.known, n)
         if self.algorithm == "paper":
             self._check_paper(omega)
-        elif self.device is None:
+        elif self.device is None and n * k > LITTLE:
             self._check_memory(X, omega)
         if checkpoint is not None:
             self._check_checkpoint(checkpoint)
@@ -323,15 +323,15 @@ class DoublyStochasticClusterer(
         elif isinstance(self.affinity, str):
             # The default graph joins each sample to its floor(log2 n) + 1 neighbours.
             edges = n * min(n.bit_length(), n - 1)
-        paths = min(count_threads(self.n_jobs), self._count_starts(omega))
+        n_init = self.n_init if isinstance(self.start, str) else 1
+        paths = count_starts(n_init, omega, path=self._uses_path())
+        paths = min(count_threads(self.n_jobs), paths)
         single = np.dtype(self.dtype) == np.float32
-        needed = solver_bytes(n, k, edges, 4 if single else 8, paths)
-        if needed > LITTLE:
-            check_memory(
-                needed,
-                f"{type(self).__name__} of {n} samples and {k} clusters",
-                solver_advice(single=single, paths=paths),
-            )
+        check_memory(
+            solver_bytes(n, k, edges, 4 if single else 8, paths),
+            f"{type(self).__name__} of {n} samples and {k} clusters",
+            solver_advice(single=single, paths=paths),
+        )
 
     def _uses_path(self) -> bool:
         """Return whether the starts are paths."""
@@ -344,20 +344,14 @@ class DoublyStochasticClusterer(
 
     # -- starts -------------------------------------------------------------------
 
-    def _count_starts(self, omega: Omega) -> int:
-        """Return the number of starts."""
-        n_init = self.n_init if isinstance(self.start, str) else 1
-        return count_starts(n_init, omega, path=self._uses_path())
-
     def _starts(self, problem: Problem, checkpoint: PathLike | None) -> list[Start]:
         """Return where the descents, or their paths, begin."""
         omega = problem.omega
         if isinstance(self.start, str):
             # A path without random_state is the same every time.
             fixed = self._uses_path() and self.random_state is None
-            seeds = start_seeds(
-                self._count_starts(omega), 0 if fixed else self.random_state
-            )
+            count = count_starts(self.n_init, omega, path=self._uses_path())
+            seeds = start_seeds(count, 0 if fixed else self.random_state)
             starts = [random_start(omega, np.random.default_rng(s)) for s in seeds]
         else:
             starts = [given_start(self.start, omega)]
@@ -938,7 +932,8 @@ def numbered(
     labels : ndarray of int, shape (n,)
         Places in ``order``.
     """
-    heavy, alike = omega.weight > 0, omega.open_clusters()
+    heavy = omega.weight > 0
+    alike = None if omega.known is None else omega.open_clusters()
     labels = labels_from(P)
     order = canonical_order(labels[heavy], omega.mu, alike)
     if not exact:

@@ -165,10 +165,13 @@ def kmeans_labels(
     A row of zeros has no position (a vertex without edges, for example): it is left
     out, and joins the largest cluster.
     """
-    placed = placed_rows(U, k)
-    X = np.ascontiguousarray(U if placed.all() else U[placed])
+    every = bool(U.any(axis=1).all())
+    placed = None if every else placed_rows(U, k)
+    X = np.ascontiguousarray(U if placed is None else U[placed])
     runs = [_kmeans(X, spread_seeds(X, k, rng)) for _ in range(n_init)]
     best = min(runs, key=lambda run: run.inertia)
+    if placed is None:
+        return best._replace(labels=best.labels.astype(np.int64))
     return best._replace(labels=labels_of_all(best.labels, placed))
 
 
@@ -180,14 +183,15 @@ def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     with less overhead: for many clusters, the draws take longer than k-means itself.
     """
     n, tries = len(X), 2 + int(np.log(k))
-    lengths = np.einsum("ij,ij->i", X, X)
+    lengths = np.einsum("ij,ij->i", X, X)[:, None]
     seeds = [int(rng.integers(n))]
-    left = _squared_distances(X, lengths, np.array(seeds))[:, 0]
+    left = np.maximum(lengths + lengths[seeds].T - 2 * (X @ X[seeds].T), 0.0)[:, 0]
     while len(seeds) < k:
         chance = np.cumsum(left)
         draws = np.searchsorted(chance, rng.random(tries) * chance[-1], side="right")
         draws = np.minimum(draws, n - 1)
-        after = np.minimum(left[:, None], _squared_distances(X, lengths, draws))
+        D = np.maximum(lengths + lengths[draws].T - 2 * (X @ X[draws].T), 0.0)
+        after = np.minimum(left[:, None], D)
         taken = int(after.sum(axis=0).argmin())
         left = after[:, taken]
         seeds.append(int(draws[taken]))
@@ -329,14 +333,6 @@ def procrustes(M: FloatArray) -> FloatArray:
 def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
     """Return the entry of each row at its label."""
     return np.asarray(np.take_along_axis(G, labels[:, None], axis=1)[:, 0])
-
-
-def _squared_distances(
-    X: FloatArray, lengths: FloatArray, rows: IntArray
-) -> FloatArray:
-    """Return squared distances of all rows of X to some of them."""
-    D = lengths[:, None] + lengths[rows] - 2 * (X @ X[rows].T)
-    return np.asarray(np.maximum(D, 0.0))
 
 
 def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:

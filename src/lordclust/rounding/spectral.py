@@ -42,7 +42,8 @@ def normalized_affinity(S: Graph) -> Graph:
     array([[0., 1.],
            [1., 0.]])
     """
-    scale = _inverse_roots(degrees(S))
+    d = degrees(S)
+    scale = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     if sparse.issparse(S):
         D = sparse.diags_array(scale)
         return sparse.csr_array(D @ S @ D)
@@ -74,14 +75,23 @@ def leading_eigenvectors(
     if known is not None and known.shape[1]:
         A = _deflated(A, known, np.full(known.shape[1], 2.0))
     found = _lanczos(A, k, 0)
-    v = np.random.default_rng(2).standard_normal(n)
+    again, v = (np.random.default_rng(seed).standard_normal(n) for seed in (1, 2))
     typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
     for seed in range(3, k + 2):  # any copy of the last one will do
         # Move the eigenvalues found below all others.
-        size = float(max(typical, np.abs(found.values).max(), TINY))
-        floor = found.values[-1] - 2 * size
+        high, low = found.values[0], found.values[-1]
+        floor = low - 2 * max(typical, abs(high), abs(low), TINY)
         rest = _deflated(A, found.vectors, found.values - floor)
-        if not _is_missed(rest, found, v):
+        spread = (high - low) / max(abs(high), abs(low), TINY)
+        # Finer where the eigenvalues are close.
+        missed = eigsh(
+            rest, 1, which="LA", v0=again, ncv=min(n, 20), return_eigenvectors=False,
+            tol=min(max(0.05 * spread, 1e-6), 1e-3),
+        )[0]  # fmt: skip
+        size = max(
+            np.linalg.norm(rest @ v) / np.linalg.norm(v), abs(high), abs(low), TINY
+        )
+        if not missed > low + 1e-7 * size:
             break
         found = _largest([found, _lanczos(rest, k, seed)], k)
     return found
@@ -122,8 +132,8 @@ def random_walk_eigenvectors(S: Graph, k: int) -> Eigen:
     """
     values, U = normalized_eigenvectors(S, k)
     d = degrees(S)
-    roots = _inverse_roots(d / max(d.mean(), TINY))
-    return Eigen(values, np.where(d > 0, roots, 1.0)[:, None] * U)
+    unit = np.where(d > 0, d / max(d.mean(), TINY), 1.0)
+    return Eigen(values, (1 / np.sqrt(unit))[:, None] * U)
 
 
 def plain_eigenvectors(S: Graph, k: int) -> Eigen:
@@ -229,12 +239,6 @@ def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     return float((cut / np.where(volume > 0, volume, 1.0)).sum())
 
 
-def _inverse_roots(d: FloatArray) -> FloatArray:
-    """Return d^-1/2, and 0 where d is not positive."""
-    positive = d > 0
-    return np.where(positive, 1 / np.sqrt(np.where(positive, d, 1.0)), 0.0)
-
-
 def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
     """Return the k largest by LAPACK."""
     n = A.shape[0]
@@ -259,20 +263,6 @@ def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
     except ArpackNoConvergence:  # close eigenvalues, as of a long thin graph
         values, U = solve(ncv=min(n, 4 * ncv))
     return _largest([Eigen(values, U)], k)
-
-
-def _is_missed(rest: LinearOperator, found: Eigen, v: FloatArray) -> bool:
-    """Return whether the rest has an eigenvalue clearly above the last one found."""
-    n, level = rest.shape[0], found.values[-1]
-    spread = (found.values[0] - level) / max(abs(found.values[0]), abs(level), TINY)
-    tol = min(max(0.05 * spread, 1e-6), 1e-3)  # finer where the eigenvalues are close
-    start = np.random.default_rng(1).standard_normal(n)
-    top = eigsh(
-        rest, 1, which="LA", v0=start, ncv=min(n, 20), tol=tol,
-        return_eigenvectors=False,
-    )[0]  # fmt: skip
-    typical = np.linalg.norm(rest @ v) / np.linalg.norm(v)
-    return bool(top > level + 1e-7 * max(typical, np.abs(found.values).max(), TINY))
 
 
 def _deflated(A: Graph, U: FloatArray, drop: FloatArray) -> LinearOperator:

@@ -155,10 +155,12 @@ def make_omega(
         p = check_weights(sample_weight, n)
     if known_labels is not None:
         known = check_known_labels(known_labels, n, k)
-    prior, strength = split_proportions(None if auto else proportions)
+    shares, strength = np.full(k, 1 / k), np.inf
     if auto:
-        prior = shares_around(known, k, p)
-    shares = check_proportions(prior, k)
+        shares = check_proportions(shares_around(known, k, p), k)
+    elif proportions is not None:
+        prior, strength = split_proportions(proportions)
+        shares = check_proportions(prior, k)
     omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
     if omega.exact and known is not None:
         check_room(known, shares, omega.weight / n)

@@ -179,7 +179,7 @@ def follow(
     before = 0.0
     for stop in walk(solver, problem, last, limits, checkpoint=checkpoint):
         part, before = (stop.tau - before) / (last or 1.0), stop.tau
-        if notify(problem.label(stop.tau), part) and stop.tau < last:
+        if notify(problem.stop_name.format(stop.tau), part) and stop.tau < last:
             return solve(solver, problem, last, limits)
     return result_of(solver, problem, last)
 

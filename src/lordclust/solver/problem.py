@@ -53,6 +53,8 @@ class Problem(ABC):
     lord: ClassVar[bool]
     #: 1 if the objective is minimised, -1 if it is maximised.
     sign: ClassVar[int]
+    #: How a stop of a path is named.
+    stop_name: ClassVar[str]
     #: The solver steps from V to V - step * gradient / factor.
     factor: ClassVar[int]
 
@@ -103,19 +105,11 @@ class Problem(ABC):
     def gradient(self, V: FloatArray, t: float) -> FloatArray:
         """Return the gradient of what is minimised, in the metric of the weights."""
 
-    def history(self, V: FloatArray, values: FloatArray) -> FloatArray:
-        """Return the model's objective for values of what the solver maximises."""
-        return values
-
-    def label(self, t: float) -> str:
-        """Name a stop of a path."""
-        return f"tau {t:.3f}"
-
 
 class LoRDProblem(Problem):
     """min ||S - VV'||_F^2 over Omega(mu), where the entries of S sum to 1."""
 
-    lord, sign, factor = True, 1, 4
+    lord, sign, factor, stop_name = True, 1, 4, "step {:.2f}"
 
     @staticmethod
     def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
@@ -150,19 +144,15 @@ class LoRDProblem(Problem):
         norm2 -= float(((QV.T @ V) ** 2).sum())
         return np.asarray(norm2 - 2 * values)
 
-    def label(self, t: float) -> str:
-        """Name a stop of a path."""
-        return f"step {t:.2f}"
-
 
 class BLoRDProblem(Problem):
     """max Tr(V'SV) + gamma(tau) ||V||_F^2 over Omega(mu)."""
 
-    lord, sign, factor = False, -1, 2
+    lord, sign, factor, stop_name = False, -1, 2, "tau {:.3f}"
 
     @staticmethod
     def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
-        return remove_constant_diagonal(S, omega.equal)
+        return remove_constant_diagonal(S, omega.weight)
 
     def tilt(self, t: float) -> float:
         """Return gamma(tau) for the S that is solved for."""

@@ -10,7 +10,7 @@ from lordclust.result import SolverResult
 from lordclust.solver import paper
 from lordclust.solver.arrays import array_ascent
 from lordclust.solver.engine import Callback, Engine, Solver
-from lordclust.solver.problem import Problem
+from lordclust.solver.problem import LoRDProblem, Problem
 from lordclust.solver.projection import feasibility_error, project_newton
 
 #: Relative error of a row or column sum that counts as rounding.
@@ -61,15 +61,13 @@ def result_of(solver: Solver, problem: Problem, t: float) -> SolverResult:
         ease = problem.omega.ease(solver.step)
         moved = project_newton(U, problem.omega, ease=ease)[0] - V
         residual = np.sqrt(problem.omega.norm2(moved) / problem.omega.norm2(V))
+    history = solver.history()
+    if isinstance(problem, LoRDProblem):
+        history = problem.history(V, history)
     return SolverResult(
-        V,
-        objective,
-        float(residual),
-        progress.n_iter,
-        solver.converged,
-        problem.history(V, solver.history()),
+        V, objective, float(residual), progress.n_iter, solver.converged, history,
         solver.passes,
-    )
+    )  # fmt: skip
 
 
 def settled(solver: Solver, problem: Problem, t: float) -> tuple[FloatArray, float]:

@@ -30,7 +30,7 @@ class Spectrum(NamedTuple):
         return -self.high + tau * (self.high - self.low)
 
 
-def remove_constant_diagonal(S: Graph, equal_weights: bool) -> tuple[Graph, float]:
+def remove_constant_diagonal(S: Graph, weight: FloatArray) -> tuple[Graph, float]:
     """Return S - cI and c, where cI is a constant diagonal that dominates S.
 
     B-LoRD has the same V for both at every tau: gamma is larger by c for S - cI. But
@@ -40,7 +40,7 @@ def remove_constant_diagonal(S: Graph, equal_weights: bool) -> tuple[Graph, floa
     diagonal = np.asarray(S.diagonal(), dtype=np.float64)
     c = float(np.median(diagonal))
     limit = abs(c) / DOMINANT
-    if c == 0 or not equal_weights:
+    if c == 0 or np.any(weight != 1):
         return S, 0.0
     if np.abs(diagonal - c).max() > limit or _largest_off_diagonal(S, limit) > limit:
         return S, 0.0
