@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust.methods import NLR
-from lordclust.methods.nlr import Dual, Problem, lagrangian, project, solve
+from lordclust.methods.nlr import Dual, ScaledProblem, lagrangian, project, solve
 from lordclust.metrics import accuracy
 from lordclust.result import Run
 from strategies import block_graph, generators, random_graph
@@ -79,7 +79,7 @@ def test_projection(rng, k):
 @given(generators())
 def test_gradient(rng):
     k = 3
-    problem = Problem.of(random_graph(rng, 9, 0.6) + rng.random() * np.eye(9), k)
+    problem = ScaledProblem.of(random_graph(rng, 9, 0.6) + rng.random() * np.eye(9), k)
     U = project(rng.standard_normal((9, 5)), k)
     dual = Dual(rng.standard_normal(9), 0.7)
     G = lagrangian(problem, U, dual).G
@@ -131,8 +131,8 @@ def test_shift_by_the_identity():
     S, _ = block_graph(np.random.default_rng(1), (10, 10, 10), between=0.1)
     U = project(np.random.default_rng(2).random((30, 6)), 3)
     limits = {"penalty": 10.0, "max_iter": 60, "tol": 1e-9}
-    a = solve(Problem.of(S, 3), U, **limits)
-    b = solve(Problem.of(S + 4 * sp.eye_array(30), 3), U, **limits)
+    a = solve(ScaledProblem.of(S, 3), U, **limits)
+    b = solve(ScaledProblem.of(S + 4 * sp.eye_array(30), 3), U, **limits)
     np.testing.assert_allclose(b.U, a.U, atol=1e-4)
     np.testing.assert_allclose(b.history, a.history + 12, rtol=1e-4)
 

@@ -175,17 +175,16 @@ class RestartClusterer(Clusterer):
         best, objectives = None, []
         for run in runs:
             objectives.append(run.objective)
-            gain = 0.0 if best is None else run.objective - best.objective
-            if best is None or (gain > 0 if self.maximises else gain < 0):
+            if best is None or self._merit(run) > self._merit(best):
                 best = run
-            if self._had_enough():
+            if callbacks.step(self, "start", 1 / getattr(self, "n_init", 1)):
                 break
         assert best is not None, "a method yields at least one run"  # for mypy  # nosec B101
         return best, np.array(objectives)
 
-    def _had_enough(self) -> bool:
-        """Report that a start is done; return whether to stop."""
-        return callbacks.step(self, "start", 1 / getattr(self, "n_init", 1))
+    def _merit(self, run: Run) -> tuple[float, ...]:
+        """Return what is largest for the best run."""
+        return (run.objective if self.maximises else -run.objective,)
 
     def _keep(self, run: Run, k: int) -> Self:
         """Set the fitted attributes, clusters in canonical order."""

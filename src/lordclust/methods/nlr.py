@@ -148,7 +148,7 @@ class NLR(RestartClusterer):
             )
 
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
-        problem = Problem.of(data, k)
+        problem = ScaledProblem.of(data, k)
         n = data.shape[0]
         r = 2 * k if self.rank is None else int(self.rank)
         for rng in rngs:
@@ -168,21 +168,12 @@ class NLR(RestartClusterer):
                 fitted=fitted if r == k else {"U_": U, **fitted},
             )  # fmt: skip
 
-    def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
-        """Return the best run, any feasible one before all others."""
-        best, top, objectives = None, (False, -np.inf), []
-        for run in runs:
-            merit = run.fitted["infeasibility_"] <= FEASIBLE, run.objective
-            objectives.append(run.objective)
-            if best is None or merit > top:
-                best, top = run, merit
-            if self._had_enough():
-                break
-        assert best is not None, "there is at least one start"  # for mypy  # nosec B101
-        return best, np.array(objectives)
+    def _merit(self, run: Run) -> tuple[float, ...]:
+        """Rank feasible runs before all others."""
+        return run.fitted["infeasibility_"] <= FEASIBLE, run.objective
 
 
-class Problem(NamedTuple):
+class ScaledProblem(NamedTuple):
     """S with a mean diagonal of 0 and a norm of 1, stored as (S - shift I) / scale."""
 
     S: Graph
@@ -191,7 +182,7 @@ class Problem(NamedTuple):
     k: int
 
     @classmethod
-    def of(cls, S: Graph, k: int) -> "Problem":
+    def of(cls, S: Graph, k: int) -> "ScaledProblem":
         """Return the problem of S: the same for S + cI, as tr(UU') = k."""
         shift = float(np.mean(S.diagonal()))
         ends = find_spectrum(S)
@@ -239,7 +230,7 @@ def project(V: FloatArray, k: int) -> FloatArray:
     return np.asarray(U * (np.sqrt(k) / np.linalg.norm(U)))
 
 
-def lagrangian(problem: Problem, U: FloatArray, dual: Dual) -> Point:
+def lagrangian(problem: ScaledProblem, U: FloatArray, dual: Dual) -> Point:
     """Return -tr(U'SU) + y'e + beta/2 ||e||^2, e = UU'1 - 1, and its gradient.
 
     The gradient has no part along U, which the projection onto the sphere would
@@ -257,7 +248,7 @@ def lagrangian(problem: Problem, U: FloatArray, dual: Dual) -> Point:
 
 
 def solve(
-    problem: Problem, U: FloatArray, *, penalty: float, max_iter: int, tol: float
+    problem: ScaledProblem, U: FloatArray, *, penalty: float, max_iter: int, tol: float
 ) -> End:
     """Return a stationary point, by gradient steps and updates of the multipliers.
 
@@ -289,7 +280,7 @@ def solve(
 
 
 def descend(
-    problem: Problem, at: Point, dual: Dual, t: float, ceiling: float
+    problem: ScaledProblem, at: Point, dual: Dual, t: float, ceiling: float
 ) -> tuple[Point, float]:
     """Return the next point, and the step length of Barzilai and Borwein for it.
 
