@@ -1,10 +1,15 @@
 """Many clusters: H is multiplied with, never formed."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from lordclust import LoRD, project_omega, tau_path
 from lordclust.solver.engine import Engine
+from lordclust.solver.lanes import ATOMIC
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import project
 from lordclust.solver.rules import MANY
@@ -49,6 +54,29 @@ def test_threads_change_no_bit():
     S = block_graph(rng, [30] * K, between=0.0005)[0]
     paths = [tau_path(S, K, taus=[0.05, 0.3], n_jobs=n_jobs) for n_jobs in (1, 3)]
     assert paths[0].membership().tobytes() == paths[1].membership().tobytes()
+
+
+COMPILED = """
+import numpy as np
+from lordclust import project_omega
+
+rng = np.random.default_rng(1)
+U, mu = rng.random((400, 70)), np.sqrt(rng.dirichlet(np.full(70, 5.0)))
+print(project_omega(U, mu).tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(not ATOMIC, reason="plain lanes take long to compile")
+def test_compiled_and_cached_code_give_the_same_bits(tmp_path):
+    """The first process compiles; the second reads what it has left on disk."""
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", COMPILED], env=env, capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
+    assert first == second
 
 
 def test_lord_with_many_clusters(graph):

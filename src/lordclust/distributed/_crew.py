@@ -52,16 +52,8 @@ class Member(NamedTuple):
 class Crew:
     """Keepers of all blocks, one per worker.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Of the cluster.
-    sources : list of Source
-        The blocks, in the order of the rows.
-    graph : bool
-        Whether they are of S, not of X.
-    build : callable, optional
-        Makes blocks of S from those of X: called with the crew and the blocks.
+    ``sources`` are the blocks in the order of the rows, of S (``graph``) or of X. Then
+    ``build``, called with the crew and the numbers of blocks, builds those of S.
     """
 
     def __init__(

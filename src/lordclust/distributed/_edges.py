@@ -79,9 +79,8 @@ class EdgeKeeper(BlockKeeper):
         for block in np.unique(home):
             at = home == block
             rows = ids[at] - self.starts[block]
-            found[at] = await self._ask(
-                int(self.owners[block]), "lend_widths", int(block), rows
-            )
+            owner = int(self.owners[block])
+            found[at] = await self._ask(owner, "lend_widths", int(block), rows)
         return ids, found
 
     async def lend_edges(self, block: int) -> list[neighbours.Edges]:

@@ -160,9 +160,8 @@ class Keeper(VectorKeeper):
         s = self.shared
         rows = s.rows[s.slots[kernels.ROWS_NOW]]
         peers = [int(p) for p in np.unique(self.lenders)]
-        lent = await asyncio.gather(
-            *(self._ask(p, "lend", tick, self.me) for p in peers)
-        )
+        asked = (self._ask(p, "lend", tick, self.me) for p in peers)
+        lent = await asyncio.gather(*asked)
         for peer, new in zip(peers, lent, strict=True):
             rows[self.first + np.flatnonzero(self.lenders == peer), : self.k] = new
 
@@ -202,9 +201,9 @@ class Keeper(VectorKeeper):
         for stamp in stamps:
             for b in self.mine:
                 if (stamp, b) not in self.saves:
-                    self.saves[stamp, b] = await self._ask(
-                        holders[stamp, b], "lend_save", stamp, b
-                    )
+                    holder = holders[stamp, b]
+                    save = await self._ask(holder, "lend_save", stamp, b)
+                    self.saves[stamp, b] = save
         states = [self.saves[stamps[0], b] for b in self.mine]
         self.count = 0
         self._put([V for V, _ in states], [b for _, b in states])
@@ -236,8 +235,7 @@ class Keeper(VectorKeeper):
 
     def membership(self, block: int, order: IntArray) -> FloatArray:
         """Return the memberships of a block, clusters in order."""
-        i = self.mine.index(block)
-        P = membership_from(self._rows_of(i), self.mu)
+        P = membership_from(self._rows_of(self.mine.index(block)), self.mu)
         return np.ascontiguousarray(P[:, order])
 
 

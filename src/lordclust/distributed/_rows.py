@@ -15,7 +15,6 @@ from lordclust.solver import kernels
 from lordclust.solver.engine import Callback, Progress
 from lordclust.solver.lanes import LANES
 from lordclust.solver.loop import Ascent, Step, Sums
-from lordclust.solver.omega import Omega
 from lordclust.solver.rules import ROUNDING
 from lordclust.solver.start import AT_SADDLE, STIR
 
@@ -23,29 +22,19 @@ T = TypeVar("T")
 
 
 class Traffic(NamedTuple):
-    """What a fit sent, from the first iterate on.
+    """What a fit sent, from the first iterate on."""
 
-    Attributes
-    ----------
-    steps : int
-        Gradient steps: before each, workers fetch the rows of V they need.
-    passes : int
-        Passes over the rows, each a reduction of sums to the driver.
-    between_workers : int
-        Bytes of rows fetched, and of copies saved.
-    saves : int
-        Of these, bytes of copies.
-    to_driver : int
-        Bytes of sums.
-    borrowed : int
-        Rows of V that workers need of others, added up.
-    """
-
+    #: Gradient steps: before each, workers fetch the rows of V they need.
     steps: int
+    #: Passes over the rows, each a reduction of sums to the driver.
     passes: int
+    #: Bytes of rows fetched, and of copies saved.
     between_workers: int
+    #: Of these, bytes of copies.
     saves: int
+    #: Bytes of sums.
     to_driver: int
+    #: Rows of V that workers need of others, in total.
     borrowed: int
 
 
@@ -201,9 +190,8 @@ class WorkerRows:
         tiles = sum(-(-m // LANES) * LANES for m in np.diff(self.crew.starts).tolist())
         saves = self.saves * tiles * (self.k + 1) * 8
         between, borrowed = sum(self.crew.ask("spent")), int(np.sum(self.crew.lent))
-        spent = Traffic(
-            self.steps, self.passes, between, saves, self.to_driver, borrowed
-        )
+        counts = (self.steps, self.passes, between, saves, self.to_driver, borrowed)
+        spent = Traffic(*counts)
         self.steps = self.passes = self.to_driver = self.saves = 0
         return spent
 
@@ -245,9 +233,6 @@ class WorkerAscent(Ascent):
     """
 
     rows: WorkerRows
-
-    def __init__(self, rows: WorkerRows, omega: Omega) -> None:
-        super().__init__(rows, omega)
 
     def put_random(self, seed: int) -> None:
         """Begin with the random point of a seed."""

@@ -21,7 +21,7 @@ class VectorKeeper(EdgeKeeper):
         """Return how many entries of S each of its blocks has."""
         if self.is_numbered:
             rows = np.diff(self.shared.indptr)
-            parts = np.add.reduceat(rows, self.shared.block_starts[:-1] * LANES)
+            parts = np.add.reduceat(rows, self._offsets())
             return dict(zip(self.mine, parts.tolist(), strict=True))
         return {block: S.nnz for block, S in self.blocks.items()}
 
@@ -42,47 +42,35 @@ class VectorKeeper(EdgeKeeper):
         blocks = [self.blocks.pop(b) for b in self.mine]
         columns = [S.indices for S in blocks]
         homes = [np.searchsorted(self.starts, c, "right") - 1 for c in columns]
-        foreign = [
-            np.unique(c[offset[h] < 0]) for c, h in zip(columns, homes, strict=True)
-        ]
+        pairs = list(zip(columns, homes, strict=True))
+        foreign = [np.unique(c[offset[h] < 0]) for c, h in pairs]
         halo = np.unique(np.concatenate(foreign)) if foreign else np.zeros(0, np.int64)
         first = int(starts[-1]) * LANES
         local = [
-            np.where(
-                offset[h] < 0,
-                first + np.searchsorted(halo, c),
-                offset[h] + c - self.starts[h],
-            )
-            for c, h in zip(columns, homes, strict=True)
+            np.where(o < 0, first + np.searchsorted(halo, c), o + c - self.starts[h])
+            for c, h, o in ((c, h, offset[h]) for c, h in pairs)
         ]
         counts = np.zeros(first, np.int64)
-        for b, S in zip(self.mine, blocks, strict=True):
-            at = offset[b]
-            counts[at : at + S.shape[0]] = np.diff(S.indptr)
         mass = np.zeros((int(starts[-1]), LANES))
-        for b, m in zip(self.mine, sizes, strict=True):
-            mass.reshape(-1)[offset[b] : offset[b] + m] = 1 / n
         width = first + len(halo)
-        S = sp.csr_array(
-            (
-                np.concatenate([S.data for S in blocks]).astype(np.float64),
-                np.concatenate(local),
-                np.concatenate([[0], np.cumsum(counts)]),
-            ),
-            shape=(first, width),
-        )
-        self.S = S
+        #: The global number of each local row.
+        self.numbers = np.full(width, -1)
+        self.numbers[first:] = halo
+        for b, m, S in zip(self.mine, sizes, blocks, strict=True):
+            at = slice(offset[b], offset[b] + m)
+            counts[at] = np.diff(S.indptr)
+            mass.reshape(-1)[at] = 1 / n
+            self.numbers[at] = self.starts[b] + np.arange(m)
+        data = np.concatenate([S.data for S in blocks]).astype(np.float64)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        parts = (data, np.concatenate(local), indptr)
+        self.S = sp.csr_array(parts, shape=(first, width))
         self.shared = allocate(
-            csr_parts(S), mu, mass, np.where(mass > 0, 1.0, 0.0),
+            csr_parts(self.S), mu, mass, np.where(mass > 0, 1.0, 0.0),
             np.zeros((0, LANES), np.int64), n_rows=width,
             block_starts=starts, hessian_size=self.k**2,
         )  # fmt: skip
         self.sizes, self.first, self.halo = sizes, first, halo
-        #: The global number of each local row, to name columns again.
-        self.numbers = np.full(width, -1)
-        self.numbers[first:] = halo
-        for b, m in zip(self.mine, sizes, strict=True):
-            self.numbers[offset[b] : offset[b] + m] = self.starts[b] + np.arange(m)
         self.lenders = self.owners[np.searchsorted(self.starts, halo, "right") - 1]
         self.lent: dict[int, IntArray] = {}
         self.vector = np.zeros(width)
@@ -93,9 +81,8 @@ class VectorKeeper(EdgeKeeper):
     async def borrow(self) -> None:
         """Inform other keepers which of their rows are needed here."""
         for peer in np.unique(self.lenders):
-            await self._ask(
-                int(peer), "promise", self.me, self.halo[self.lenders == peer]
-            )
+            ids = self.halo[self.lenders == peer]
+            await self._ask(int(peer), "promise", self.me, ids)
 
     async def promise(self, peer: int, ids: IntArray) -> None:
         """Remember which rows a keeper needs."""
@@ -108,14 +95,10 @@ class VectorKeeper(EdgeKeeper):
         if not self.is_numbered:
             return
         n = int(self.starts[-1])
-        for b, tile, m in zip(
-            self.mine, self.shared.block_starts[:-1], self.sizes, strict=True
-        ):
-            part = self.S[tile * LANES : tile * LANES + m]
-            columns = self.numbers[part.indices]
-            self.blocks[b] = sp.csr_array(
-                (part.data, columns, part.indptr), shape=(int(m), n)
-            )
+        for b, at, m in zip(self.mine, self._offsets(), self.sizes, strict=True):
+            part = self.S[at : at + m]
+            parts = (part.data, self.numbers[part.indices], part.indptr)
+            self.blocks[b] = sp.csr_array(parts, shape=(int(m), n))
         self.is_numbered = False
         del self.shared, self.numbers, self.S, self.lent
 
@@ -123,8 +106,8 @@ class VectorKeeper(EdgeKeeper):
 
     async def hold_vector(self, pieces: list[FloatArray]) -> None:
         """Take a vector, a piece for each block."""
-        for tile, piece in zip(self.shared.block_starts[:-1], pieces, strict=True):
-            self.vector[tile * LANES : tile * LANES + len(piece)] = piece
+        for at, piece in zip(self._offsets(), pieces, strict=True):
+            self.vector[at : at + len(piece)] = piece
 
     async def lend_vector(self, peer: int) -> FloatArray:
         """Return the entries of the vector that a keeper needs."""
@@ -141,21 +124,23 @@ class VectorKeeper(EdgeKeeper):
         """Return S times the vector, a piece for each block."""
         return self._pieces(await self._times())
 
+    def _offsets(self) -> IntArray:
+        """Return the first row of each block, in this worker's numbers."""
+        return np.asarray(self.shared.block_starts[:-1] * LANES)
+
     def _pieces(self, y: FloatArray) -> list[FloatArray]:
-        at = self.shared.block_starts[:-1] * LANES
-        return [np.array(y[i : i + m]) for i, m in zip(at, self.sizes, strict=True)]
+        places = zip(self._offsets(), self.sizes, strict=True)
+        return [np.array(y[at : at + m]) for at, m in places]
 
     async def lanczos_begin(self) -> list[float]:
         """Start from the positive vector of the local solver; return its norms."""
-        pieces = []
-        for b, m in zip(self.mine, self.sizes, strict=True):
-            pieces.append(stream(0, int(self.starts[b])).random(int(m)) + 0.1)
-        self.previous = np.zeros(self.first)
-        self.next = np.zeros(self.first)
-        at = self.shared.block_starts[:-1] * LANES
-        for i, piece in zip(at, pieces, strict=True):
-            self.next[i : i + len(piece)] = piece
-        return [float(piece @ piece) for piece in pieces]
+        self.previous, self.next = np.zeros(self.first), np.zeros(self.first)
+        norms = []
+        for b, at, m in zip(self.mine, self._offsets(), self.sizes, strict=True):
+            piece = stream(0, int(self.starts[b])).random(int(m)) + 0.1
+            self.next[at : at + m] = piece
+            norms.append(float(piece @ piece))
+        return norms
 
     async def lanczos_turn(self, beta: float) -> None:
         """Make the next vector the current one, of length 1."""

@@ -1,7 +1,7 @@
-"""Rows in plain arrays: NumPy's, or PyTorch's on any of its devices.
+"""Rows in plain arrays: of NumPy, or of PyTorch on any of its devices.
 
-One small layer, :class:`ArrayKit`, says how arrays are made, read and multiplied by S.
-All else is written in operations that both libraries spell the same.
+One small layer, :class:`ArrayKit`, defines how arrays are created, read and multiplied
+by S. Everything else uses operations with the same names in both libraries.
 """
 
 import warnings
@@ -26,8 +26,8 @@ DEVICES = ("cpu", "cuda")
 class ArrayKit(Protocol):
     """What the solver needs of an array library beyond operators and methods.
 
-    ``single`` keeps S, and multiplies by it, in float32: that is where memory and
-    time go. V, its sums and the projection are in float64 either way.
+    ``single`` keeps S, and multiplies by it, in float32: S takes most of the memory and
+    time. V, its sums and the projection are in float64 either way.
     """
 
     single: bool
@@ -42,7 +42,7 @@ class ArrayKit(Protocol):
         """Return S V."""
 
     def numbers(self, x: Any) -> FloatArray:
-        """Return an array as NumPy's."""
+        """Return a NumPy array."""
 
     def where(self, condition: Any, x: Any, y: Any) -> Any:
         """Choose x or y in each place."""
@@ -119,7 +119,7 @@ class TorchKit:
         return self.array(S @ V.to(self._dtype))
 
     def numbers(self, x: Any) -> FloatArray:
-        """Return a tensor as NumPy's array."""
+        """Return a tensor as a NumPy array."""
         return np.asarray(x.cpu().numpy())
 
     def where(self, condition: Any, x: Any, y: Any) -> Any:
@@ -140,7 +140,7 @@ def _quiet() -> Iterator[None]:
 
 
 def load_torch(device: str) -> Any:
-    """Return PyTorch, if it is there and has the device."""
+    """Return PyTorch, if it is installed and has the device."""
     if device not in DEVICES:
         raise unknown_name("device", device, DEVICES)
     try:
@@ -149,14 +149,14 @@ def load_torch(device: str) -> Any:
         raise missing_extra("torch", "torch") from None
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            'device="cuda" was asked for, but PyTorch sees no CUDA device here. Use '
+            'device="cuda" requires a CUDA device, but PyTorch sees none here. Use '
             'device="cpu", or leave it out for the compiled solver.'
         )
     return torch
 
 
 def is_tensor(x: Any) -> bool:
-    """Tell whether x is a tensor of PyTorch, without importing it."""
+    """Return whether x is a tensor of PyTorch, without importing it."""
     return type(x).__module__.partition(".")[0] == "torch"
 
 
@@ -236,7 +236,7 @@ class ArrayRows:
         self.SV, self.SV_before = None, self.SV
 
     def go_back(self) -> None:
-        """Take up the iterate before the current one again."""
+        """Return to the iterate before the current one."""
         self.V, self.V_before = self.V_before, self.V
         self.SV, self.SV_before = self.SV_before, self.SV
 
@@ -250,7 +250,7 @@ class ArrayRows:
         return float(np.sqrt(moved / norm2))
 
     def leave_saddle(self) -> bool:
-        """Leave the point that all paths begin with; tell whether V was there."""
+        """Leave the point that all paths begin with; return whether V was there."""
         V = off_saddle(self.get(), self.omega)
         if V is not None:
             self.put(V)
@@ -318,7 +318,7 @@ class ArrayRows:
         if step.gram is not None:
             U = U - W @ self.kit.array(step.length * step.gram)
         if self.held is not None:
-            # Minus infinity, as it were, without its nan.
+            # In place of minus infinity, which would lead to nan.
             U = self.kit.where(self.held, self.kit.array(-1e300), U)
         self.U = U
         return self._total(self.V * self.SV), self._norm2(self.V)
@@ -327,7 +327,7 @@ class ArrayRows:
         """Solve sum_j mu_j max(U_j - b mu_j, 0) = mass for the b of each row.
 
         Newton's method on convex piecewise linear functions: finite, and from the
-        old b mostly one step. All rows go on until the last is there.
+        old b mostly one step. All rows continue until the last has converged.
         """
         mu, mass, b = self.mu, self.mass, self.b
         for _ in range(rules.ROOT_STEPS):
@@ -368,7 +368,7 @@ def array_ascent(
     single: bool = False,
     lord: bool = False,
 ) -> Ascent:
-    """Return a solver in plain arrays: NumPy's, or PyTorch's on a device.
+    """Return a solver in plain arrays: of NumPy, or of PyTorch on a device.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def array_ascent(
     single : bool
         Keep S, and multiply by it, in float32.
     lord : bool
-        LoRD in place of B-LoRD.
+        LoRD instead of B-LoRD.
     """
     kit: ArrayKit = NumpyKit(single) if device is None else TorchKit(device, single)
     return Ascent(ArrayRows(S, omega, kit), omega, S, lord=lord)

@@ -1,4 +1,4 @@
-"""The compiled solver with its memory: made once a fit, run for many tau."""
+"""The compiled solver with its memory: allocated once per fit, run for many tau."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RENUMBER_FROM = 5000
 THREADS_FROM = 2000
 #: Memory for sums by block: for LoRD with many clusters it bounds their number.
 SUMS_BYTES = 256 * 2**20
-#: How long a compiled call may run before Python gets a turn (Ctrl-C, callbacks).
+#: Seconds after which a compiled call returns to Python (Ctrl-C, callbacks).
 PATIENCE = 0.2
 
 
@@ -40,9 +40,9 @@ Callback = Callable[[Progress], Any]
 
 
 class Solver(Protocol):
-    """What paths and descents ask of a solver, wherever its rows are.
+    """What paths and descents need of a solver, wherever its rows are.
 
-    ``S`` is None where no machine holds it whole.
+    ``S`` is None where no machine holds all of it.
     """
 
     n: int
@@ -78,18 +78,18 @@ class Solver(Protocol):
         """Return the relative change of V since the mark."""
 
     def leave_saddle(self) -> None:
-        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        """Mix a random point into a V that has collapsed to 1 mu'/n."""
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; momentum and counters start afresh."""
+        """Set the step length and gamma; reset momentum and counters."""
 
     def progress(self) -> Progress:
-        """Return where the ascent stands."""
+        """Return the iteration, objective and residual."""
 
     def run(
         self, tol: float, max_iter: int, callback: Callback | None = None
     ) -> tuple[Progress, bool]:
-        """Run until the residual is at most ``tol``; return where, and if it is."""
+        """Run until the residual is at most ``tol``; return progress, and if it is."""
 
     def history(self) -> FloatArray:
         """Return the objective of each iteration of the last run."""
@@ -112,8 +112,7 @@ def from_tiles(tiles: FloatArray, n: int) -> FloatArray:
 def renumbering(S: Graph) -> IntArray | None:
     """Return an order of the samples that brings neighbours together, or None.
 
-    S V reads the rows of V that are neighbours of a sample; near-by numbers are
-    near-by memory.
+    S V reads the rows of V of a sample's neighbours: they should be close in memory.
     """
     if not sp.issparse(S) or S.shape[0] < RENUMBER_FROM:
         return None
@@ -122,7 +121,7 @@ def renumbering(S: Graph) -> IntArray | None:
 
 
 def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
-    """Return indptr, indices, data and dense form; what is not used is empty."""
+    """Return indptr, indices, data and the dense form; unused arrays are empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
         return np.zeros(0, np.int64), empty, np.zeros(0, dtype), _writeable(S, dtype)
@@ -138,15 +137,15 @@ def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
 
 
 def _writeable(x: Any, dtype: Any) -> FloatArray:
-    """Return numbers that numba takes for the usual kind, copied only if they are not.
+    """Return a contiguous, writeable array, copied only if needed.
 
-    Read-only arrays are another type to it, and another compilation.
+    To numba a read-only array has a type of its own, which would be compiled again.
     """
     return np.require(x, dtype=dtype, requirements=["C", "W"])
 
 
 def count_sums(k: int, hessian_size: int, lord: bool) -> int:
-    """Return how many numbers a block adds up: two Gram matrices more for LoRD."""
+    """Return how many sums a block has; LoRD adds two Gram matrices."""
     return k + kernels.HESSIAN + hessian_size + (2 * k * k if lord else 0)
 
 
@@ -181,7 +180,7 @@ def allocate(
         mass=mass,
         weight=weight,
         known=known,
-        # The iterate, the one before it, and room for the next.
+        # The iterate, the one before it, and space for the next.
         V=np.zeros((3 if solves else 1, n_tiles, k, LANES), dtype),
         SV=np.zeros((2 if solves else 0, n_tiles, k, LANES), dtype),
         U=np.zeros((n_tiles, k, LANES), dtype),
@@ -211,15 +210,15 @@ class Engine:
     Parameters
     ----------
     S : ndarray or csr_array of shape (n, n)
-        Symmetric similarity, already checked; None when only projections are wanted.
+        Symmetric similarity, already checked; None if only projections are needed.
     omega : Omega
         The set: mu, the masses of the rows, and their weights.
     lord : bool
-        LoRD (the quartic term) in place of B-LoRD.
+        LoRD (the quartic term) instead of B-LoRD.
     n_threads : int
         Threads; the result does not depend on it.
     dtype : float64 or float32
-        What S and all arrays of n x k are kept in; arithmetic is float64.
+        Type of S and of all n x k arrays; arithmetic is float64.
     """
 
     def __init__(
@@ -247,7 +246,7 @@ class Engine:
         self._seconds_per_step = 1e-3
 
     def _tiled(self, x: Any, n_tiles: int) -> Any:
-        """Return a number for each row in tiles of 16, zeros where rows are missing."""
+        """Return one number per row in tiles of 16, zeros where rows are missing."""
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
 
@@ -280,7 +279,7 @@ class Engine:
     def project(
         self, U: FloatArray, start: FloatArray | None = None, ease: float = 0.0
     ) -> FloatArray:
-        """Project U onto Omega(mu), or near it with columns that give way."""
+        """Project U onto Omega(mu); with ease > 0 the columns are a soft constraint."""
         s = self.shared
         s.memory[kernels.EASE] = ease
         s.U[:] = to_tiles(U, len(s.U))
@@ -293,7 +292,7 @@ class Engine:
     # -- descent ------------------------------------------------------------------
 
     def put(self, V: FloatArray) -> None:
-        """Take V as the current iterate, rows of known clusters as they must be."""
+        """Take V as the current iterate, with the rows of known clusters corrected."""
         s, slots = self.shared, self.shared.slots
         V = self.omega.with_known(V)
         if self.order is not None:
@@ -311,9 +310,9 @@ class Engine:
         return self._by_rows(self.shared.V[self.shared.slots[kernels.NOW]])
 
     def projected(self) -> FloatArray:
-        """Return the current iterate, projected once more; the engine stays as it is.
+        """Return the current iterate, projected once more; the iterate is not changed.
 
-        U and the layer for the next V serve: at the end of a run they are free.
+        Uses U and the layer for the next V, which are free at the end of a run.
         """
         s = self.shared
         kept = s.a.copy(), s.b.copy(), s.slots.copy()
@@ -347,7 +346,7 @@ class Engine:
         return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
 
     def leave_saddle(self) -> None:
-        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        """Mix a random point into a V that has collapsed to 1 mu'/n."""
         if self._is_off_saddle():
             return
         V = off_saddle(self.get(), self.omega)
@@ -355,7 +354,7 @@ class Engine:
             self.put(V)
 
     def _is_off_saddle(self) -> bool:
-        """Tell by |V|^2 alone, a quick look, if V surely has not collapsed.
+        """Return whether |V|^2 alone shows that V has not collapsed.
 
         V mu = mass in each row, so that |V - mass mu'|^2 = |V|^2 - |mass|^2.
         """
@@ -366,9 +365,9 @@ class Engine:
         return self.omega.known is None and norm2 > (1 + 1e-6) * level
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; momentum and counters start afresh."""
+        """Set the step length and gamma; reset momentum and counters."""
         memory, slots = self.shared.memory, self.shared.slots
-        # Multipliers scale with the step: keep them a good start.
+        # Multipliers scale with the step: scaled, they remain a good start.
         if memory[kernels.STEP] > 0:
             self.shared.a[:] *= step / memory[kernels.STEP]
         memory[kernels.STEP], memory[kernels.TILT] = step, tilt
@@ -384,7 +383,7 @@ class Engine:
         slots[kernels.STATUS] = rules.RUNNING
 
     def progress(self) -> Progress:
-        """Return where the descent stands."""
+        """Return the iteration, objective and residual."""
         memory, slots = self.shared.memory, self.shared.slots
         return Progress(
             int(slots[kernels.ITERATION]),
@@ -395,10 +394,10 @@ class Engine:
     def run(
         self, tol: float, max_iter: int, callback: Callback | None = None
     ) -> tuple[Progress, bool]:
-        """Run until the residual is at most ``tol``; return where, and if it is.
+        """Run until the residual is at most ``tol``; return progress and convergence.
 
-        A callback that returns True stops the run. Python gets a turn every
-        fraction of a second, so Ctrl-C works.
+        A callback that returns True stops the run. Compiled calls return every
+        fraction of a second, so that Ctrl-C works.
         """
         s = self.shared
         if len(s.history) < max_iter + 2:

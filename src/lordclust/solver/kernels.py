@@ -2,14 +2,13 @@
 
 Layout. An n x k array is kept in *tiles* of 16 rows, shape ``(tiles, k, 16)``, so that
 the 16 rows of a tile are one vector and every row operation (gradient step, row
-root, sums) is a vector operation. Only the product S V wants rows, so V is kept by
-rows as well, padded to a multiple of 4 columns. V, U, S V and S may be kept in single
-precision; arithmetic is double, so that row and column sums are as exact as ever.
+root, sums) is a vector operation. Only the product S V needs rows, so V is kept by rows
+as well, padded to a multiple of 4 columns. V, U, S V and S may be kept in single
+precision; arithmetic is double, so that row and column sums are exact to rounding.
 
 Threads. Every thread runs :func:`advance` on its own tiles and meets the others at a
-barrier after each pass. Sums are kept by block and added in block order by every
-thread for itself: all threads take the same decisions, and one thread and many give
-the same bits.
+barrier after each pass. Sums are kept by block, and every thread adds them in block
+order: all threads take the same decisions, and results do not depend on their number.
 
 Decisions. Loops, sums and memory are here; what to do next is decided by rules.py, as
 in :class:`lordclust.solver.loop.Ascent`, the same algorithm in Python: read that first.
@@ -101,7 +100,7 @@ DUAL, MOVED, QUAD, NORM2, HESSIAN = range(5)
 
 @inlined
 def barrier(sync, n_threads):
-    """Wait until all threads are here. Waits are short, so it spins first."""
+    """Wait until all threads arrive. Waits are short, so it spins first."""
     if n_threads == 1:
         return
     generation = fetch_add(sync, 8, 0)
@@ -440,7 +439,7 @@ def distance_tile(V, V_before, V_next, weight, theta):
 def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
     """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums.
 
-    V itself is left to :func:`write_back`, after the last of several sweeps; of many
+    V itself is kept by :func:`write_back`, after the last of several sweeps; for many
     clusters it is kept at once, for products with H.
     """
     k = s.mu.shape[0]
@@ -479,7 +478,7 @@ def keep_tile(new, V):
 
 @inlined
 def write_back(s, slots, blocks, a):
-    """Keep V as the last sweep, at ``a``, has found it: in tiles, and by rows."""
+    """Keep V of the last sweep, at ``a``: in tiles, and by rows."""
     k = s.mu.shape[0]
     slope = np.empty(LANES)
     new = np.empty((k, LANES))
@@ -487,7 +486,7 @@ def write_back(s, slots, blocks, a):
     n = rows_next.shape[0]
     for tile in range(s.block_starts[blocks[0]], s.block_starts[blocks[1]]):
         q = s.weight[tile]
-        # b is the root already: this evaluates V there, and takes no step.
+        # b is the root already: this only evaluates V there.
         root_tile(s.U[tile], a, s.mu, s.mass[tile], s.b[tile], new, slope)
         keep_tile(new, s.V[slots[SPARE], tile])
         for lane in range(min(LANES, n - tile * LANES)):
@@ -516,8 +515,8 @@ def add_blocks(parts, out):
 def close_sums(total, mu, a, ease):
     """Turn the column sums in ``total`` into F, and complete the dual value.
 
-    F = V'1 - mu - ease a, where ease = 0 keeps the columns to mu, and more lets them
-    give way at a price: the dual value is |V|^2/2 + b.mass + a.mu + ease |a|^2/2.
+    F = V'1 - mu - ease a: with ease = 0 the columns must equal mu, with more they are a
+    soft constraint. The dual value is |V|^2/2 + b.mass + a.mu + ease |a|^2/2.
     """
     k = mu.shape[0]
     for j in range(k):
@@ -571,8 +570,8 @@ def finish_projection(
     """Newton steps on the column multipliers until the marginals agree to ``tol``.
 
     Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
-    the final ``a``, with F in ``total`` and V written back. The dual is made smaller by
-    every step. Where H is costly it is kept while the error falls tenfold in a step.
+    the final ``a``, with F in ``total`` and V written back. Every step reduces the
+    dual. Where H is costly it is kept while each step reduces the error tenfold.
     Returns the parity of the next sweep.
     """
     n, k = s.rows.shape[1], s.mu.shape[0]
@@ -637,9 +636,9 @@ def finish_projection(
 
 @inlined
 def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
-    """Put W'QW (times quartic) into ``gram``; return the next parity and the quartic.
+    """Put W'QW (times quartic) into ``gram``; return next parity and quartic term.
 
-    The quartic term is |V'QV|^2 / 2, times the number of that name.
+    The quartic term is |V'QV|^2 / 2, times QUARTIC.
     """
     k = s.mu.shape[0]
     gram_sweep(s, slots, blocks, parity, theta)
@@ -663,10 +662,10 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
     by its weight q_i in every sum over rows: B-LoRD with tilt = gamma, LoRD (up to
     constants) with quartic = 1. An iteration is one product
     S V fused with the gradient step and the row roots, then Newton steps for the
-    columns. When the objective gets worse, the momentum is dropped and the last good
-    V taken up again. ``SLACK`` corrects the objective for the small marginal error of
-    the last projection, by the price 2 a / c of each column; columns that may give
-    way have no such error, but ``PENALTY``, PRICE |V'1 - mu|^2, to take off.
+    columns. When the objective gets worse, the momentum is reset and the last good V
+    restored. ``SLACK`` corrects the objective for the small marginal error of the last
+    projection, by 2 a / step for each column; soft columns have no such error, but a
+    ``PENALTY``, PRICE |V'1 - mu|^2, to subtract.
     """
     k = s.mu.shape[0]
     n_blocks = s.block_starts.shape[0] - 1

@@ -41,7 +41,7 @@ class Sums(NamedTuple):
     quad, norm2 : float
         <V, S V> and |V|^2 of the V that the gradient step began with.
     hessian : ndarray of shape (k, k)
-        Of the dual, in its upper triangle, if it was asked for.
+        Of the dual, in its upper triangle, if it was requested.
     """
 
     columns: FloatArray
@@ -82,7 +82,7 @@ class Rows(Protocol):
         """Take the rows that the last sweep found as the current iterate."""
 
     def go_back(self) -> None:
-        """Take up the iterate before the current one again."""
+        """Return to the iterate before the current one."""
 
     def gram(self, theta: float) -> tuple[FloatArray, FloatArray]:
         """Return V'QV and W'QW."""
@@ -97,7 +97,7 @@ class Rows(Protocol):
         """Return the relative change of V since the mark."""
 
     def leave_saddle(self) -> bool:
-        """Leave the point that all paths begin with; tell whether V was there."""
+        """Leave the point that all paths begin with; return whether V was there."""
 
 
 class Ascent:
@@ -115,7 +115,7 @@ class Ascent:
     S : ndarray or csr_array of shape (n, n), optional
         The similarity, where one machine holds it.
     lord : bool
-        LoRD (the quartic term) in place of B-LoRD.
+        LoRD (the quartic term) instead of B-LoRD.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Ascent:
     # -- the iterate --------------------------------------------------------------
 
     def put(self, V: FloatArray) -> None:
-        """Take V as the current iterate, rows of known clusters as they must be."""
+        """Take V as the current iterate, with the rows of known clusters corrected."""
         self.rows.put(self.omega.with_known(V))
         self._forget()
 
@@ -142,7 +142,7 @@ class Ascent:
         return project_newton(self.get(), self.omega)[0]
 
     def _forget(self) -> None:
-        """Forget what belonged to another iterate."""
+        """Reset what belonged to another iterate."""
         self.a = np.zeros(self.k)
         self._product_known = False
         self._restart()
@@ -164,15 +164,15 @@ class Ascent:
         return self.rows.change()
 
     def leave_saddle(self) -> None:
-        """Mix some of a random point into a V that has collapsed to 1 mu'/n."""
+        """Mix a random point into a V that has collapsed to 1 mu'/n."""
         if self.rows.leave_saddle():
             self._forget()
 
     # -- the ascent ---------------------------------------------------------------
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; momentum and counters start afresh."""
-        # Multipliers scale with the step: keep them a good start.
+        """Set the step length and gamma; reset momentum and counters."""
+        # Multipliers scale with the step: scaled, they remain a good start.
         if self.step > 0:
             self.a = self.a * (step / self.step)
         self.step, self.tilt = step, tilt
@@ -187,7 +187,7 @@ class Ascent:
         return float(rules.column_penalty(self.omega.price, off).sum())
 
     def progress(self) -> Progress:
-        """Return where the ascent stands."""
+        """Return the iteration, objective and residual."""
         return Progress(self.iteration, self.objective, self.residual)
 
     @property
@@ -202,7 +202,7 @@ class Ascent:
     def run(
         self, tol: float, max_iter: int, callback: Callback | None = None
     ) -> tuple[Progress, bool]:
-        """Run until the residual is at most ``tol``; return where, and if it is.
+        """Run until the residual is at most ``tol``; return progress and convergence.
 
         A callback, called after each iteration, stops the run by returning True.
         """
@@ -213,7 +213,7 @@ class Ascent:
         return self.progress(), self.converged
 
     def _iterate(self, tol: float, max_iter: int) -> None:
-        """Take one step, or find that there is none to take."""
+        """Take one step, or end the run."""
         verify = self.verify
         if rules.is_exhausted(self.iteration, max_iter, verify):
             self.status = EXHAUSTED
@@ -236,7 +236,7 @@ class Ascent:
         self._accept(sums, theta, grown)
 
     def _gradient_sweep(self, theta: float, measure: bool) -> Sums | None:
-        """Step, sum and judge the current V; None if it was given up for the last."""
+        """Step and sum; None if V got worse, and the V before it is restored."""
         fresh = not self._product_known or self.objective == -np.inf
         gram, quartic = None, 0.0
         if self.lord:
@@ -262,7 +262,7 @@ class Ascent:
         return sums
 
     def _accept(self, sums: Sums, theta: float, grown: float) -> None:
-        """Go on to the projected V, and note what is off in its columns."""
+        """Accept the projected V, and record the error of its columns."""
         self.rows.accept()
         self._product_known = False
         self.iteration += 1
@@ -277,10 +277,10 @@ class Ascent:
     # -- the projection -----------------------------------------------------------
 
     def _closed(self, sums: Sums, a: FloatArray) -> Sums:
-        """Return the sums with F in place of the columns, and the whole dual value.
+        """Return the sums with F in place of the columns, and the complete dual value.
 
-        F = V'1 - mu - ease a, where ease = 0 keeps the columns to mu, and more lets
-        them give way at a price.
+        F = V'1 - mu - ease a: with ease = 0 the columns must equal mu, with more they
+        are a soft constraint.
         """
         mu, ease = self.omega.mu, self.ease
         return sums._replace(
@@ -336,7 +336,7 @@ class Ascent:
         measure: bool,
         curved: bool,
     ) -> tuple[Sums, float]:
-        """Move the multipliers along d, as far as the dual falls enough."""
+        """Move the multipliers along d, halving until the dual decreases enough."""
         value, slope, start = sums.dual, float(d @ sums.columns), self.a
         length = 1.0
         for _ in range(rules.HALVINGS):
@@ -350,12 +350,12 @@ class Ascent:
             length *= 0.5
         return sums, error
 
-    # -- where it stands ----------------------------------------------------------
+    # -- the end ------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Make V feasible to rounding also when the ascent was cut short.
+        """Make V feasible to rounding if the ascent ended early.
 
-        A step of length 0 and a projection: for columns that are kept to mu.
+        A step of length 0 and a projection, where the columns must equal mu.
         """
         if self.converged or not self.omega.exact:
             return
@@ -366,7 +366,7 @@ class Ascent:
         self._product_known = False
 
     def measured(self) -> float:
-        """Return <V, SV> + tilt |V|^2 less the price of columns, measured anew."""
+        """Return <V, SV> + tilt |V|^2 - penalty, computed again."""
         sums = self.rows.sweep(self.a, 0.0, Step(self.step, self.tilt), False, False)
         self._product_known = True
         objective = sums.quad + self.tilt * sums.norm2
