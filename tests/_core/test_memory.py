@@ -41,6 +41,7 @@ for part in (1.5, 0.9):
 def little(monkeypatch):
     """A process that may take a megabyte more."""
     monkeypatch.setattr(memory, "free", lambda: Room(2**20, "for a test"))
+    monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
@@ -77,7 +78,8 @@ def test_a_path_counts_what_it_keeps(monkeypatch):
         tau_path(S, 3, taus=np.linspace(0.1, 1, 11), keep="all")
 
 
-def test_paths_side_by_side_take_more(monkeypatch):
+def test_paths_in_parallel_take_more(monkeypatch):
+    monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
     X = np.random.default_rng(0).normal(size=(400, 2))
     room = memory.solver_bytes(400, 2, 400 * 9) * 1.5
     monkeypatch.setattr(memory, "free", lambda: Room(int(room), "for a test"))

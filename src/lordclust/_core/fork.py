@@ -21,11 +21,5 @@ def is_forked() -> bool:
 
 
 def openmp() -> AbstractContextManager[Any]:
-    """Return a context for calls of scikit-learn; one thread in a forked process.
-
-    Examples
-    --------
-    >>> with openmp():
-    ...     pass
-    """
+    """Return a context for calls of scikit-learn; one thread in a forked process."""
     return threadpool_limits(1, "openmp") if os.getpid() != HOME else nullcontext()

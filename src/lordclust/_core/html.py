@@ -23,11 +23,6 @@ def html_table(
         The cells.
     marked : int, optional
         The index of a row in bold type.
-
-    Examples
-    --------
-    >>> html_table("A < B", ["k"], [["2"]])
-    '<table><caption>A &lt; B</caption><tr><th>k</th></tr><tr><td>2</td></tr></table>'
     """
     lines = [_row(head, "th")]
     for i, cells in enumerate(rows):

@@ -40,34 +40,15 @@ def solver_bytes(
 ) -> float:
     """Return about how many bytes LoRD and B-LoRD add at their peak.
 
-    Parameters
-    ----------
-    n, k : int
-        Samples and clusters.
-    edges : int
-        Stored entries of a sparse S; 0 for a dense S, which is not copied.
-    itemsize : int, default=8
-        4 for float32.
-    paths : int, default=1
-        Number of paths followed at the same time.
-
-    Examples
-    --------
-    >>> round(solver_bytes(10**6, 10, 45 * 10**6) / 2**30, 2)
-    1.57
+    ``edges`` counts the stored entries of a sparse S (0 for a dense one, which is not
+    copied); ``paths`` are followed at the same time.
     """
     arrays = (SOLVER * itemsize + PASSING * 8) * n * k
     return paths * (arrays + GRAPHS * edges * (itemsize + INDEX))
 
 
 def solver_advice(*, single: bool = False, paths: int = 1) -> str:
-    """Return advice for a fit of LoRD or B-LoRD that needs too much memory.
-
-    Examples
-    --------
-    >>> solver_advice(single=True)
-    'Use fewer clusters, or a part of the samples.'
-    """
+    """Return advice for a fit of LoRD or B-LoRD that needs too much memory."""
     ways = [] if single else ['dtype="float32", which takes a third less,']
     ways += ["n_jobs=1, for one path at a time,"] if paths > 1 else []
     return f"Use {' '.join([*ways, 'fewer clusters, or a part of the samples'])}."
@@ -86,14 +67,8 @@ def check_dense_memory(n: int, what: str) -> None:
 def check_memory(needed: float, what: str, advice: str) -> None:
     """Raise NoRoomError if fewer bytes are free than needed.
 
-    Parameters
-    ----------
-    needed : float
-        A low estimate in bytes: what would fit must not be refused.
-    what : str
-        What needs them, the subject of the sentence.
-    advice : str
-        What to do, one sentence.
+    ``needed`` is a low estimate: what would fit must not be refused. The sentence is
+    about ``what``, and ends with ``advice``.
 
     Examples
     --------

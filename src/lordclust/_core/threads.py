@@ -9,11 +9,6 @@ def count_threads(n_jobs: object) -> int:
     """Return the number of threads; None means all cores, one inside a joblib worker.
 
     Results do not depend on it, so all cores are a safe default.
-
-    Examples
-    --------
-    >>> count_threads(3)
-    3
     """
     if n_jobs is None:
         n_jobs = -1

@@ -58,12 +58,6 @@ def check_similarity(
     Notes
     -----
     Asymmetry up to 1e-8 max|S| (8 units of rounding in float32) is averaged away.
-
-    Examples
-    --------
-    >>> check_similarity([[0, 1], [1, 0]])
-    array([[0., 1.],
-           [1., 0.]])
     """
     S = check_square(S, name)
     values = S.data if sparse.issparse(S) else S
@@ -80,14 +74,7 @@ def check_similarity(
 
 
 def check_square(S: Graph, name: str = "S") -> Graph:
-    """Return a square matrix as a floating-point array or canonical CSR array.
-
-    Examples
-    --------
-    >>> check_square([[0, 1], [2, 0]])
-    array([[0., 1.],
-           [2., 0.]])
-    """
+    """Return a square matrix as a floating-point array or canonical CSR array."""
     S = S if sparse.issparse(S) else to_array(S, name)
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(
@@ -104,12 +91,7 @@ def check_square(S: Graph, name: str = "S") -> Graph:
 
 
 def check_indices(X: Graph) -> None:
-    """Raise an error for a CSR or CSC array with indices out of bounds.
-
-    Examples
-    --------
-    >>> check_indices(sparse.csr_array(np.eye(2)))
-    """
+    """Raise an error for a CSR or CSC array with indices out of bounds."""
     X.check_format(full_check=True)
     # SciPy skips this where the last end is 0 or less, as if there were no entries;
     # and its differences of the ends may overflow.
@@ -118,13 +100,7 @@ def check_indices(X: Graph) -> None:
 
 
 def in_dtype(S: Graph, dtype: DTypeLike) -> Graph:
-    """Return a checked similarity in float64 as it is, or in float32 if that holds it.
-
-    Examples
-    --------
-    >>> in_dtype(np.eye(2), "float32").dtype
-    dtype('float32')
-    """
+    """Return a checked S as it is, or in float32 if that type can hold it."""
     if check_dtype(dtype) == np.float64 or S.dtype == np.float32:
         return S
     values = S.data if sparse.issparse(S) else S
@@ -133,12 +109,7 @@ def in_dtype(S: Graph, dtype: DTypeLike) -> Graph:
 
 
 def check_range(values: FloatArray, name: str, dtype: DTypeLike = np.float64) -> None:
-    """Raise an error for numbers whose squares leave the type's range.
-
-    Examples
-    --------
-    >>> check_range(np.array([0.0, 1e150]), "X")
-    """
+    """Raise an error for numbers whose squares leave the type's range."""
     if not values.size:
         return
     kind = np.dtype(dtype)
@@ -153,24 +124,7 @@ def check_range(values: FloatArray, name: str, dtype: DTypeLike = np.float64) ->
 
 
 def check_proportions(proportions: ArrayLike | None, n_clusters: int) -> FloatArray:
-    """Return the shares of the clusters: positive, summing to exactly one.
-
-    Parameters
-    ----------
-    proportions : array-like, shape (n_clusters,), or None
-        None stands for equal shares.
-    n_clusters : int
-        Length that proportions must have.
-
-    Returns
-    -------
-    proportions : ndarray of float64, shape (n_clusters,)
-
-    Examples
-    --------
-    >>> check_proportions(None, 4)
-    array([0.25, 0.25, 0.25, 0.25])
-    """
+    """Return the shares of the clusters, positive and of sum 1; None means equal."""
     if proportions is None:
         return np.full(n_clusters, 1.0 / n_clusters)
     shares = _to_vector(proportions, n_clusters, "proportions", "n_clusters")
@@ -199,49 +153,29 @@ def split_proportions(proportions: Any) -> tuple[ArrayLike | None, float]:
 
     A pair ``(prior, strength)`` differs from two shares in its first part, which is
     None or an array.
-
-    Examples
-    --------
-    >>> split_proportions([0.3, 0.7])
-    ([0.3, 0.7], inf)
-    >>> split_proportions((None, 10))
-    (None, 10.0)
     """
     if not isinstance(proportions, tuple | list) or len(proportions) != 2:
         return proportions, float("inf")
     prior, strength = proportions
     if np.ndim(strength) > 0 or (prior is not None and np.ndim(prior) == 0):
         return proportions, float("inf")
-    if isinstance(strength, bool) or not isinstance(strength, numbers.Real):
-        raise TypeError(
+    is_number = isinstance(strength, numbers.Real) and not isinstance(strength, bool)
+    if not is_number or not float(strength) >= 0:
+        raise (ValueError if is_number else TypeError)(
             "proportions=(prior, strength) needs a number of 0 or more as strength, "
             f"got {strength!r}. Try 1, or leave it out for exact proportions."
-        )
-    if not float(strength) >= 0:
-        raise ValueError(
-            "proportions=(prior, strength) needs a number of 0 or more as strength, "
-            f"got {strength}. Try 1, or leave it out for exact proportions."
         )
     return prior, float(strength)
 
 
 def check_n_clusters(n_clusters: object, n_samples: int) -> int:
-    """Return n_clusters as an int from 1 to n_samples.
-
-    Examples
-    --------
-    >>> check_n_clusters(3, n_samples=10)
-    3
-    """
+    """Return n_clusters as an int from 1 to n_samples."""
+    allowed = f"n_clusters must be an integer from 1 to n_samples={n_samples}"
     if not _is_integer(n_clusters):
-        raise TypeError(
-            f"n_clusters must be an integer from 1 to n_samples={n_samples}, "
-            f"got {n_clusters!r}. Pass a whole number of clusters."
-        )
+        raise TypeError(f"{allowed}, got {n_clusters!r}. Pass a whole number.")
     if not 1 <= n_clusters <= n_samples:
         raise ValueError(
-            f"n_clusters must be an integer from 1 to n_samples={n_samples}, "
-            f"got {n_clusters}. Ask for fewer clusters or give more samples."
+            f"{allowed}, got {n_clusters}. Use fewer clusters or more samples."
         )
     return int(n_clusters)
 
@@ -250,11 +184,6 @@ def check_k_range(k_range: object, n_samples: int) -> IntArray:
     """Return increasing numbers of clusters from 1 to n_samples.
 
     None stands for 2 to 20, or to n_samples / 2 if that is less.
-
-    Examples
-    --------
-    >>> check_k_range(range(2, 5), n_samples=10)
-    array([2, 3, 4])
     """
     if k_range is None:
         k_range = range(2, min(20, max(2, n_samples // 2)) + 1)
@@ -272,45 +201,19 @@ def check_k_range(k_range: object, n_samples: int) -> IntArray:
 
 
 def check_tau(tau: object) -> float:
-    """Return tau as a float in [0, 1].
-
-    Examples
-    --------
-    >>> check_tau(1)
-    1.0
-    """
-    if isinstance(tau, bool | np.bool_) or not isinstance(tau, numbers.Real):
-        raise TypeError(
-            f"tau must be a number in [0, 1], got {tau!r}. "
-            "0 is softest, 1 is hardest; try 0.4."
-        )
+    """Return tau as a float in [0, 1]."""
+    if isinstance(tau, bool) or not isinstance(tau, numbers.Real):
+        raise TypeError(f"tau must be a number in [0, 1], got {tau!r}. Try 0.4.")
     if not 0.0 <= float(tau) <= 1.0:
         raise ValueError(
-            f"tau must be a number in [0, 1], got {tau}. "
-            "0 is softest, 1 is hardest; try 0.4."
+            f"tau must be a number in [0, 1], got {tau!r}. 0 is softest, 1 is hardest; "
+            "try 0.4."
         )
     return float(tau)
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
-    """Return p = w / sum(w), or None for equal weights.
-
-    Parameters
-    ----------
-    sample_weight : array-like, shape (n,), or None
-        Nonnegative weights w.
-    n : int
-        Number of samples.
-
-    Returns
-    -------
-    p : ndarray of float64, shape (n,), or None
-
-    Examples
-    --------
-    >>> check_weights([1, 3], n=2)
-    array([0.25, 0.75])
-    """
+    """Return p = w / sum(w) of n nonnegative weights w, or None for equal weights."""
     if sample_weight is None:
         return None
     w = _to_vector(sample_weight, n, "sample_weight", "n_samples")
@@ -331,13 +234,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
 def check_known_labels(
     known_labels: ArrayLike | None, n: int, n_clusters: int
 ) -> IntArray | None:
-    """Return the clusters of samples, -1 where unknown, or None if all are unknown.
-
-    Examples
-    --------
-    >>> check_known_labels([-1, 0, 1], n=3, n_clusters=2)
-    array([-1,  0,  1])
-    """
+    """Return the clusters of samples, -1 where unknown, or None if all are unknown."""
     if known_labels is None:
         return None
     labels = to_array(known_labels, "known_labels")
@@ -364,12 +261,7 @@ def check_known_labels(
 
 
 def check_room(known: IntArray, shares: FloatArray, p: FloatArray) -> None:
-    """Raise an error if known labels fill a cluster beyond its proportion.
-
-    Examples
-    --------
-    >>> check_room(np.array([0, -1]), np.array([0.5, 0.5]), np.array([0.5, 0.5]))
-    """
+    """Raise an error if known labels fill a cluster beyond its proportion."""
     has = known >= 0
     taken = np.bincount(known[has], p[has], minlength=len(shares))
     worst = int((taken - shares).argmax())
@@ -383,13 +275,7 @@ def check_room(known: IntArray, shares: FloatArray, p: FloatArray) -> None:
 
 
 def check_pairs(pairs: ArrayLike | None, n: int, name: str) -> IntArray:
-    """Return pairs of different samples as an array of shape (m, 2).
-
-    Examples
-    --------
-    >>> check_pairs([[0, 2]], n=3, name="must_link")
-    array([[0, 2]])
-    """
+    """Return pairs of different samples as an array of shape (m, 2)."""
     found = to_array([] if pairs is None else pairs, name)
     if found.ndim > 0 and len(found) == 0:
         return np.empty((0, 2), dtype=np.int64)
@@ -413,13 +299,7 @@ def check_pairs(pairs: ArrayLike | None, n: int, name: str) -> IntArray:
 
 
 def check_count(value: object, name: str) -> int:
-    """Return value as a positive int.
-
-    Examples
-    --------
-    >>> check_count(7, "scale_neighbor")
-    7
-    """
+    """Return value as a positive int."""
     if not _is_integer(value) or int(value) < 1:
         raise ValueError(
             f"{name} must be a positive integer, got {value!r}. Pass 1 or more."
@@ -428,12 +308,7 @@ def check_count(value: object, name: str) -> int:
 
 
 def check_dense_size(n: int, max_dense: object, who: str) -> None:
-    """Raise an error if a method with n x n matrices gets more than max_dense samples.
-
-    Examples
-    --------
-    >>> check_dense_size(100, 5000, "SDP")
-    """
+    """Raise an error if n exceeds max_dense, for methods with n x n matrices."""
     if n > check_count(max_dense, "max_dense"):
         raise ValueError(
             f"{who} holds n x n matrices ({8e-9 * n * n:.1f} GB each for {n} samples) "
@@ -461,13 +336,7 @@ def check_nonnegative(value: object, name: str) -> float:
 
 
 def check_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return float32 or float64 as a NumPy type.
-
-    Examples
-    --------
-    >>> check_dtype("float32")
-    dtype('float32')
-    """
+    """Return float32 or float64 as a NumPy type."""
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -488,12 +357,7 @@ def check_choice(value: object, known: Iterable[str], name: str) -> str:
 
 
 def refuse_both(other: object, name: str, given: str) -> None:
-    """Raise an error for a value that another one, already given, determines.
-
-    Examples
-    --------
-    >>> refuse_both(None, "proportions", "cluster_sizes")
-    """
+    """Raise an error for a value that another one, already given, determines."""
     if other is not None:
         raise ValueError(
             f"{name} and {given} were both given, but one determines the other. "
@@ -502,26 +366,14 @@ def refuse_both(other: object, name: str, given: str) -> None:
 
 
 def missing_extra(package: str, extra: str) -> ImportError:
-    """Return the error that says how to install an optional package.
-
-    Examples
-    --------
-    >>> print(missing_extra("matplotlib", "plot"))
-    matplotlib is not installed. Run: pip install "lordclust[plot]"
-    """
+    """Return the error that says how to install an optional package."""
     return ImportError(
         f'{package} is not installed. Run: pip install "lordclust[{extra}]"'
     )
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
-    """Return the error for a name that is not in a table of choices.
-
-    Examples
-    --------
-    >>> print(unknown_name("affinity", "kn", ["knn", "precomputed"]))
-    Unknown affinity 'kn'. Did you mean 'knn'? Known: knn, precomputed.
-    """
+    """Return the error for a name that is not in a table of choices."""
     known = list(known)
     close = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -534,13 +386,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 def to_array(values: ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Return values as an ndarray, whatever its type.
-
-    Examples
-    --------
-    >>> to_array((1, 2), "sizes")
-    array([1, 2])
-    """
+    """Return values as an ndarray, whatever its type."""
     try:
         return np.asarray(values)
     except ValueError:

@@ -25,11 +25,6 @@ class InputError(ValueError):
     ----------
     path : str
         The file, as it was given.
-
-    Examples
-    --------
-    >>> print(InputError("cells.csv", "the file is empty. Give one line per sample."))
-    cells.csv: the file is empty. Give one line per sample.
     """
 
     def __init__(self, path: PathLike, message: str) -> None:
@@ -77,13 +72,7 @@ def input_errors(path: str, damaged: str) -> Iterator[None]:
 
 
 def printable(text: str) -> str:
-    r"""Return text without control characters, its middle cut out if it is long.
-
-    Examples
-    --------
-    >>> printable("no column 'a\x1b[2J'")
-    "no column 'a\\x1b[2J'"
-    """
+    r"""Return text without control characters, its middle cut out if it is long."""
     if len(text) > LONGEST:
         half = LONGEST // 2
         text = f"{text[:half]} ... {text[-half:]}"

@@ -243,12 +243,6 @@ def nearest(
 
     The metric is any of scikit-learn, or "inner_product". Euclidean distances are
     multiplied by a power of two, the same for all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1)[0].ravel()
-    array([1, 0, 1])
     """
     from sklearn.neighbors import NearestNeighbors
 

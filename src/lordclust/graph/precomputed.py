@@ -86,13 +86,6 @@ def nearest_in(D: Graph, q: int | None, nth: int) -> tuple[Graph, FloatArray]:
 
     A row with fewer keeps them all; its last distance is the nth. A row without any
     has the distance 0. Ties are broken by the order of the samples.
-
-    Examples
-    --------
-    >>> near, scale = nearest_in(from_lists([[1, 2], [0, 2], [0, 1]],
-    ...                                     [[1.0, 3], [1, 2], [3, 2]]), 1, 2)
-    >>> near.indices, scale
-    (array([1, 0, 1], dtype=int32), array([3., 2., 3.]))
     """
     n, counts = D.shape[0], np.diff(D.indptr)
     if q is not None and not 1 <= q <= counts.max():

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, IntArray
@@ -39,6 +38,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     V_: Graph
     _weight: FloatArray
     _samples: Graph | None  # None if X holds similarities or distances
+    _extensions: list[Extension]  # empty before the first prediction
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
@@ -308,9 +308,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _extension(self) -> Extension:
         """Return the weights from new samples, as the graph was built."""
-        made: tuple[Graph, Extension] = self.__dict__.get("_made", (None, None))
-        if made[0] is self._samples:
-            return made[1]
+        if self._extensions:
+            return self._extensions[0]
         graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
         extension = Extension(
             self._samples,
@@ -320,14 +319,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             search=graph.search,
             recall=graph.recall,
         )
-        self._made = self._samples, extension
+        self._extensions.append(extension)  # another thread's would be the same
         return extension
 
     @property
     def _n_features_out(self) -> int:
         return int(self.membership_.shape[1])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags

@@ -57,9 +57,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         accept: list[str] | str | bool = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
+        X = X if isinstance(X, np.ndarray) else from_tensor(X)
         with np.errstate(invalid="ignore"):  # it adds all numbers up
             return validate_data(
-                self, from_tensor(X), accept_sparse=accept, accept_large_sparse=True,
+                self, X, accept_sparse=accept, accept_large_sparse=True,
                 dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
             )  # fmt: skip
 
@@ -99,6 +100,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse or self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
+        if tags.transformer_tags is not None:  # memberships are always floats
+            tags.transformer_tags.preserves_dtype = []
         return tags
 
 

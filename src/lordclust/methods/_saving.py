@@ -427,7 +427,7 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         values = X.data if sparse.issparse(X) else X
         if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
             raise ValueError(f"samples are of shape {X.shape}")
-    model._samples = X
+    model._samples, model._extensions = X, []
 
 
 def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:

@@ -154,14 +154,7 @@ class DvD(PreparedClusterer):
 
 
 def gap_rule(k: int, c1: float, c2: float) -> Rule:
-    """Return the rule: the k largest eigenvalues in [c1, 1], the others in [0, c2].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> gap_rule(2, 0.9, 0.5)(np.array([-0.1, 0.2, 0.7, 0.8, 1.1]))
-    array([0. , 0.2, 0.5, 0.9, 1. ])
-    """
+    """Return the rule: the k largest eigenvalues in [c1, 1], the others in [0, c2]."""
 
     def rule(values: FloatArray) -> FloatArray:
         low = np.clip(values[:-k], 0, c2)

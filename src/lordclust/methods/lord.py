@@ -4,6 +4,7 @@
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Event
 from typing import ClassVar, NamedTuple, Self
 
@@ -378,19 +379,10 @@ class DoublyStochasticClusterer(
         """
         if request.checkpoint is not None:
             problem = with_saved_spectrum(problem, [one.checkpoint for one in starts])
-        t, threads, enough = self._goal(problem), count_threads(self.n_jobs), Event()
-        parallel = min(threads, len(starts))
-        part = 0.0 if self._uses_path() else 1 / len(starts)  # stops of paths report
-
-        def run(start: Start) -> SolverResult | None:
-            if enough.is_set():
-                return None
-            n_threads = threads if parallel == 1 else 1
-            result = self._descend(problem, t, start, n_threads, len(starts))
-            if callbacks.step(self, "start", part):
-                enough.set()
-            return result
-
+        t, threads = self._goal(problem), count_threads(self.n_jobs)
+        parallel, n_starts, enough = min(threads, len(starts)), len(starts), Event()
+        n_threads = threads if parallel == 1 else 1
+        run = partial(self._descend, problem, t, n_threads, n_starts, enough)
         if parallel == 1:
             results = [run(start) for start in starts]
         else:
@@ -402,27 +394,38 @@ class DoublyStochasticClusterer(
         return Solution(best, problem, problem.omega, request.shares, t, objectives)
 
     def _descend(
-        self, problem: Problem, t: float, start: Start, n_threads: int, n_starts: int
-    ) -> SolverResult:
-        """Return where one start leads."""
-        limits = Limits(self.tol, self.max_iter)
+        self,
+        problem: Problem,
+        t: float,
+        n_threads: int,
+        n_starts: int,
+        enough: Event,
+        start: Start,
+    ) -> SolverResult | None:
+        """Return where one start leads, or None if the fit was stopped before it."""
+        if enough.is_set():
+            return None
+        limits, part = Limits(self.tol, self.max_iter), 1 / n_starts
         if self.algorithm == "paper":
-            return solve_by_paper(problem, t, start.V, limits)
-        solver = make_solver(
-            problem, n_threads=n_threads, dtype=self.dtype, device=self.device
-        )
-        if not self._uses_path():
-            solver.put(start.V)
-            return solve(solver, problem, t, limits)
-        return follow(
-            solver,
-            problem,
-            t,
-            limits,
-            start=start.V,
-            checkpoint=start.checkpoint,
-            notify=lambda name, part: callbacks.step(self, name, part / n_starts),
-        )
+            result = solve_by_paper(problem, t, start.V, limits)
+        else:
+            solver = make_solver(
+                problem, n_threads=n_threads, dtype=self.dtype, device=self.device
+            )
+            if self._uses_path():
+                part = 0.0  # its stops report
+                result = follow(
+                    solver, problem, t, limits,
+                    start=start.V,
+                    checkpoint=start.checkpoint,
+                    notify=lambda name, x: callbacks.step(self, name, x / n_starts),
+                )  # fmt: skip
+            else:
+                solver.put(start.V)
+                result = solve(solver, problem, t, limits)
+        if callbacks.step(self, "start", part):
+            enough.set()
+        return result
 
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         """Return the result whose tau and shares have the most evidence."""
@@ -461,7 +464,7 @@ class DoublyStochasticClusterer(
         if isinstance(problem, BLoRDProblem):
             self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
             self._problem = problem
-        self._samples = None if self._is_precomputed() else X
+        self._samples, self._extensions = None if self._is_precomputed() else X, []
         if not result.converged:
             warn_user(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
@@ -909,28 +912,13 @@ class BLoRD(DoublyStochasticClusterer):
 def numbered(
     P: FloatArray, shares: FloatArray, omega: Omega, exact: bool
 ) -> tuple[IntArray, IntArray]:
-    """Return the canonical order of the clusters, and labels numbered by it.
+    """Return the canonical order of the columns of P, and labels numbered by it.
 
-    Parameters
-    ----------
-    P : ndarray of shape (n, k)
-        Memberships, clusters in any order.
-    shares : ndarray of shape (k,)
-        Shares that exact labels meet, if those of ``omega`` are exact; otherwise they
-        meet the shares of P.
-    omega : Omega
-        Clusters of equal mu may change places, unless they have known samples. Samples
-        without weight do not affect the order.
-    exact : bool
-        Labels with n * shares samples per cluster, rounded to whole numbers, of the
-        largest total membership; otherwise the most probable cluster of each.
-
-    Returns
-    -------
-    order : ndarray of int, shape (k,)
-        Columns of P, in canonical order.
-    labels : ndarray of int, shape (n,)
-        Places in ``order``.
+    Clusters of equal mu may change places, unless they have known samples; samples
+    without weight do not affect the order. If ``exact``, labels have n * shares samples
+    per cluster (those of P, if the shares of ``omega`` are soft), rounded to whole
+    numbers, and the largest total membership; otherwise each label is the most probable
+    cluster.
     """
     heavy = omega.weight > 0
     alike = None if omega.known is None else omega.open_clusters()

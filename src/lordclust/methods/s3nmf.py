@@ -296,11 +296,6 @@ def best_weights(losses: FloatArray, smallest: float) -> FloatArray:
 
     Losses count as at least ``smallest``; if that is 0, and so is a loss, S is zero
     and all members are equal.
-
-    Examples
-    --------
-    >>> best_weights(np.array([1.0, 3.0]), 1e-10)
-    array([0.75, 0.25])
     """
     losses = np.maximum(losses, smallest)
     if not losses.all():

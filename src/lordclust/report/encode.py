@@ -26,15 +26,7 @@ TOP = 5
 def top_clusters(
     P: FloatArray, labels: IntArray, top: int = TOP
 ) -> tuple[IntArray, IntArray]:
-    """Return the most probable clusters of each row, its label first, and 255 P.
-
-    Examples
-    --------
-    >>> P = np.array([[0.2, 0.8, 0.0]])
-    >>> clusters, parts = top_clusters(P, np.array([1]), top=2)
-    >>> clusters, parts
-    (array([[1, 0]], dtype=uint8), array([[204,  51]], dtype=uint8))
-    """
+    """Return the most probable clusters of each row, its label first, and 255 P."""
     rank = P.copy()
     rows = np.arange(len(P))
     rank[rows, labels] += 1.0  # with exact sizes a label need not be the most probable
@@ -45,14 +37,7 @@ def top_clusters(
 
 
 def as_grid(places: FloatArray) -> IntArray:
-    """Return places on a grid of 65,536 x 65,536, the aspect ratio kept.
-
-    Examples
-    --------
-    >>> as_grid(np.array([[0.0, 0.0], [2.0, 1.0]]))
-    array([[    0, 16384],
-           [65535, 49151]], dtype=uint16)
-    """
+    """Return places on a grid of 65,536 x 65,536, the aspect ratio kept."""
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max()) or 1.0
     unit = 0.5 + (places - (low + high) / 2) / span
@@ -65,13 +50,7 @@ def packed(A: FloatArray | IntArray) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return text with control characters shown as a question mark.
-
-    Examples
-    --------
-    >>> plain("a\u202eb") == "a\ufffdb"
-    True
-    """
+    r"""Return text with control characters shown as a question mark."""
     return text.translate(_CONTROLS)
 
 
@@ -81,13 +60,7 @@ def inert_html(text: str) -> str:
 
 
 def inert_json(value: object) -> str:
-    r"""Return JSON that cannot close or open a tag in the page around it.
-
-    Examples
-    --------
-    >>> inert_json("</script><!--")
-    '"\\u003c/script\\u003e\\u003c!--"'
-    """
+    r"""Return JSON that cannot close or open a tag in the page around it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     # JSON has these only inside strings, where escapes mean the same.
     for char in "<>&":

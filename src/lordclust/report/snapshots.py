@@ -130,25 +130,13 @@ def _joined(own: Snapshot, path: TauPath) -> list[Snapshot]:
 
 
 def matching_columns(P: FloatArray, reference: FloatArray) -> IntArray:
-    """Return the order of the columns of P that fits the reference best.
-
-    Examples
-    --------
-    >>> matching_columns(np.eye(3)[:, [2, 0, 1]], np.eye(3))
-    array([1, 2, 0])
-    """
+    """Return the order of the columns of P that fits the reference best."""
     _, columns = linear_sum_assignment(-(reference.T @ P))
     return np.asarray(columns, dtype=np.int64)
 
 
 def most_uncertain(P: FloatArray) -> IntArray:
-    """Return the samples of largest uncertainty, the most uncertain first.
-
-    Examples
-    --------
-    >>> most_uncertain(np.array([[1.0, 0.0], [0.6, 0.4], [0.5, 0.5]]))
-    array([2, 1])
-    """
+    """Return the samples of largest uncertainty, the most uncertain first."""
     entropy = normalized_entropy(P)
     first = np.argsort(-entropy, kind="stable")[:UNCERTAIN]
     return np.asarray(first[entropy[first] > LEAST_UNCERTAINTY])

@@ -97,14 +97,7 @@ def in_units_of_log_k(nats: FloatArray, k: int) -> FloatArray:
 def reordered(
     A: FloatArray, order: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
-    """Reorder the columns of A and multiply its rows by weights, in place.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reordered(np.array([[1.0, 2.0]]), np.array([1, 0]), np.array([3.0]))
-    array([[6., 3.]])
-    """
+    """Reorder the columns of A and multiply its rows by weights, in place."""
     for rows in _row_blocks(*A.shape):
         block = A[rows] if weight is None else weight[rows, None] * A[rows]
         A[rows] = block[:, order]
@@ -205,14 +198,7 @@ def placed_rows(U: FloatArray, k: int) -> BoolArray:
 
 
 def labels_of_all(labels: IntArray, placed: BoolArray) -> IntArray:
-    """Return labels of the placed samples, with the others in the largest cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels_of_all(np.array([0, 1, 1]), np.array([True, False, True, True]))
-    array([0, 1, 1, 1])
-    """
+    """Return labels of the placed samples, with the others in the largest cluster."""
     every = np.full(len(placed), np.bincount(labels).argmax())
     every[placed] = labels
     return every
@@ -223,12 +209,6 @@ def fill_empty(labels: IntArray, fit: FloatArray, k: int) -> IntArray:
 
     Each empty cluster takes the sample of the largest cluster with the smallest
     ``fit`` to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fill_empty(np.array([0, 0, 0, 2]), np.array([3.0, 1.0, 2.0, 0.0]), 3)
-    array([0, 1, 0, 2])
     """
     labels = labels.copy()
     for j in np.flatnonzero(np.bincount(labels, minlength=k) == 0):
@@ -317,15 +297,7 @@ def shares_of_rows(V: FloatArray) -> FloatArray:
 
 
 def procrustes(M: FloatArray) -> FloatArray:
-    """Return A B' of the thin SVD M = A diag(s) B': it maximises Tr(R'M) over R'R = I.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> procrustes(np.array([[0.0, 2.0], [5.0, 0.0]]))
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """Return A B' of the thin SVD M = A diag(s) B', the maximiser of Tr(R'M)."""
     A, _, Bt = svd(M, full_matrices=False)
     return np.asarray(A @ Bt)
 

@@ -33,15 +33,7 @@ def degrees(S: Graph) -> FloatArray:
 
 
 def normalized_affinity(S: Graph) -> Graph:
-    """Return P = D^-1/2 S D^-1/2; the row of an isolated vertex is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> normalized_affinity(np.array([[0.0, 4.0], [4.0, 0.0]]))
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """Return P = D^-1/2 S D^-1/2; the row of an isolated vertex is zero."""
     d = degrees(S)
     scale = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     if sparse.issparse(S):
@@ -152,14 +144,7 @@ LAPLACIANS: dict[str, Callable[[Graph, int], Eigen]] = {
 
 
 def components(S: Graph) -> IntArray:
-    """Return the connected component of each vertex; a stored zero is not an edge.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> components(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
-    array([0, 0, 1])
-    """
+    """Return the connected component of each vertex; a stored zero is not an edge."""
     S = sparse.csr_array(S)
     if not S.data.all():
         S = S.copy()
@@ -200,15 +185,7 @@ def warn_of_components(S: Graph, k: int, who: str) -> None:
 
 
 def unit_rows(U: FloatArray) -> FloatArray:
-    """Return U with rows of length 1; a row that is zero to rounding becomes zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
+    """Return U with rows of length 1; a row that is zero to rounding becomes zero."""
     norms = np.linalg.norm(U, axis=1, keepdims=True)
     kept = norms > ROUNDING * norms.max(initial=0.0)
     return np.where(kept, U / np.where(kept, norms, 1.0), 0.0)

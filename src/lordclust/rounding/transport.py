@@ -86,24 +86,13 @@ def sizes_from(proportions: ArrayLike, n: int) -> IntArray:
     Every share is rounded down, and the remaining samples go to the largest
     remainders, the first ones in case of ties. The proportions are positive and sum
     to 1.
-
-    Examples
-    --------
-    >>> sizes_from([0.25, 0.25, 0.5], 10)
-    array([3, 2, 5])
     """
     shares = check_proportions(proportions, np.size(proportions))
     return whole_sizes(shares, check_count(n, "n"))
 
 
 def whole_sizes(shares: FloatArray, n: int) -> IntArray:
-    """Return the same as :func:`sizes_from`, for shares that may be 0.
-
-    Examples
-    --------
-    >>> whole_sizes(np.array([0.7, 0.0, 0.3]), 5)
-    array([4, 0, 1])
-    """
+    """Return the same as :func:`sizes_from`, for shares that may be 0."""
     exact = shares * n
     sizes = np.floor(exact + TIE).astype(np.int64)
     remainder = np.round((exact - sizes) / TIE)
@@ -113,13 +102,7 @@ def whole_sizes(shares: FloatArray, n: int) -> IntArray:
 
 
 def check_sizes(sizes: ArrayLike, k: int, n: int, *, name: str = "sizes") -> IntArray:
-    """Return k integer sizes that sum to n.
-
-    Examples
-    --------
-    >>> check_sizes([2, 1], k=2, n=3)
-    array([2, 1])
-    """
+    """Return k integer sizes that sum to n."""
     found = to_array(sizes, name)
     if found.shape != (k,):
         raise ValueError(

@@ -161,13 +161,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def from_tensor(x: Any) -> Any:
-    """Return a dense tensor as an array, a sparse one as csr_array.
-
-    Examples
-    --------
-    >>> from_tensor([1.0, 2.0])
-    [1.0, 2.0]
-    """
+    """Return a dense tensor as an array, a sparse one as csr_array."""
     if not is_tensor(x):
         return x
     x = x.detach().cpu()

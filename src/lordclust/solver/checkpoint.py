@@ -29,7 +29,7 @@ from lordclust.files.archive import (
 )
 from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
-from lordclust.solver import kernels
+from lordclust.solver import kernels, rules
 from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
 from lordclust.solver.objective import blord_step, lord_step
 from lordclust.solver.problem import Problem
@@ -50,13 +50,7 @@ LOG = logging.getLogger(__name__)
 
 
 def places(checkpoint: PathLike, count: int) -> list[PathLike]:
-    """Return a file for each of several paths: FILE, FILE.2, FILE.3 and so on.
-
-    Examples
-    --------
-    >>> places("a", 3)
-    ['a', 'a.2', 'a.3']
-    """
+    """Return a file for each of several paths: FILE, FILE.2, FILE.3 and so on."""
     return [checkpoint, *(f"{checkpoint}.{i}" for i in range(2, count + 1))]
 
 
@@ -76,13 +70,6 @@ def fingerprint(*parts: object) -> str:
     ----------
     *parts : problems, arrays, sparse arrays, numbers, text or None
         The version of the library is added.
-
-    Examples
-    --------
-    >>> fingerprint(np.arange(3), 0.1) == fingerprint(np.arange(3), 0.1)
-    True
-    >>> fingerprint(np.arange(3), 0.1) == fingerprint(np.arange(3), 0.2)
-    False
     """
     digest = blake2b(__version__.encode(), digest_size=16)
     for part in parts:
@@ -380,3 +367,5 @@ def _put(engine: Engine, arrays: Arrays) -> None:
     s.a[:], s.b[:] = arrays["a"], arrays["b"]
     s.memory[:] = arrays["memory"]
     engine.shared = s._replace(history=arrays["history"].copy())
+    engine.converged = bool(slots[kernels.STATUS] == rules.CONVERGED)
+    engine.passes = int(slots[kernels.SWEEPS])

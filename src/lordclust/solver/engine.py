@@ -124,24 +124,17 @@ def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
     """Return indptr, indices, data and the dense form; unused arrays are empty."""
     if not sp.issparse(S):
         empty = np.zeros(0, np.int32)
-        return np.zeros(0, np.int64), empty, np.zeros(0, dtype), _writeable(S, dtype)
+        dense = np.require(S, dtype, ["C", "W"])
+        return np.zeros(0, np.int64), empty, np.zeros(0, dtype), dense
     S = sp.csr_array(S)
     small = S.nnz < np.iinfo(np.int32).max
-    index = np.int32 if small else np.int64
     return (
         S.indptr.astype(np.int64),
-        np.require(S.indices, dtype=index, requirements=["C", "W"]),
-        _writeable(S.data, dtype),
+        # To numba a read-only array has a type of its own, and would be compiled again.
+        np.require(S.indices, np.int32 if small else np.int64, ["C", "W"]),
+        np.require(S.data, dtype, ["C", "W"]),
         np.zeros((0, 0), dtype),
     )
-
-
-def _writeable(x: Any, dtype: Any) -> FloatArray:
-    """Return a contiguous, writeable array, copied only if needed.
-
-    To numba a read-only array has a type of its own, which would be compiled again.
-    """
-    return np.require(x, dtype=dtype, requirements=["C", "W"])
 
 
 def count_sums(k: int, hessian_size: int, lord: bool) -> int:
@@ -237,42 +230,35 @@ class Engine:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
         # The number of blocks depends on n alone, so sums do not depend on threads.
-        self._hessian_size = self.k if self.k > rules.MANY else self.k**2
-        sums = 16 * count_sums(self.k, self._hessian_size, lord)
+        hessian_size = self.k if self.k > rules.MANY else self.k**2
+        sums = 16 * count_sums(self.k, hessian_size, lord)
         n_blocks = min(64, max(1, self.n // 512), max(1, SUMS_BYTES // sums))
         threaded = ATOMIC and self.n >= THREADS_FROM
         self.n_threads = min(n_threads, n_blocks) if threaded else 1
-        self.shared = self._allocate(S, n_tiles, n_blocks, lord)
+        known = np.zeros((0, LANES), np.int64)  # no tiles if no label is known
+        if omega.known is not None:  # missing rows become 0, so count from 1
+            known = self._tiled(omega.known + 1, n_tiles) - 1
+        self.shared = allocate(
+            csr_parts(sp.csr_array((self.n, self.n)) if S is None else S, self.dtype),
+            omega.mu,
+            self._tiled(omega.mass, n_tiles),
+            self._tiled(omega.weight, n_tiles),
+            known,
+            n_rows=self.n,
+            block_starts=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
+            hessian_size=hessian_size,
+            solves=S is not None,
+            lord=lord,
+            dtype=self.dtype,
+        )
         self._seconds_per_step = 1e-3
+        #: Whether the last run reached its tolerance, and its passes over the rows.
+        self.converged, self.passes = False, 0
 
     def _tiled(self, x: Any, n_tiles: int) -> Any:
         """Return one number per row in tiles of 16, zeros where rows are missing."""
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
-
-    def _known_tiles(self, n_tiles: int) -> Any:
-        """Return known labels in tiles, -1 for unknown; no tiles if none is known."""
-        if self.omega.known is None:
-            return np.zeros((0, LANES), np.int64)
-        # Missing rows become 0, so count from 1.
-        return self._tiled(self.omega.known + 1, n_tiles) - 1
-
-    def _allocate(self, S: Graph, n_tiles: int, n_blocks: int, lord: bool) -> Shared:
-        """Make every array the kernels use."""
-        solves = S is not None
-        return allocate(
-            csr_parts(S if solves else sp.csr_array((self.n, self.n)), self.dtype),
-            self.omega.mu,
-            self._tiled(self.omega.mass, n_tiles),
-            self._tiled(self.omega.weight, n_tiles),
-            self._known_tiles(n_tiles),
-            n_rows=self.n,
-            block_starts=np.linspace(0, n_tiles, n_blocks + 1).astype(np.int64),
-            hessian_size=self._hessian_size,
-            solves=solves,
-            lord=lord,
-            dtype=self.dtype,
-        )
 
     # -- projection ---------------------------------------------------------------
 
@@ -294,7 +280,7 @@ class Engine:
     def put(self, V: FloatArray) -> None:
         """Take V as the current iterate, with the rows of known clusters corrected."""
         s, slots = self.shared, self.shared.slots
-        V = self.omega.with_known(V)
+        V = V if self.omega.known is None else self.omega.with_known(V)
         if self.order is not None:
             V = V[self.order]
         slots[:] = 0
@@ -332,37 +318,30 @@ class Engine:
         return V
 
     def mark(self) -> None:
-        """Remember the current iterate."""
-        self._marked = self._root_weighted()
+        """Remember the current iterate, its rows times the roots of their weights."""
+        s = self.shared
+        self._marked = s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None]
 
     def change(self) -> float:
-        """Return the relative change of V since the mark."""
-        V = self._root_weighted()
-        return float(np.linalg.norm(V - self._marked) / np.linalg.norm(V))
-
-    def _root_weighted(self) -> FloatArray:
-        """Return V in tiles, its rows times the roots of their weights."""
-        s = self.shared
-        return np.asarray(s.V[s.slots[kernels.NOW]] * np.sqrt(s.weight)[:, None])
+        """Return the relative change of V since the mark, and set the mark again."""
+        before = self._marked
+        self.mark()
+        V = self._marked
+        return float(np.linalg.norm(V - before) / np.linalg.norm(V))
 
     def leave_saddle(self) -> None:
         """Mix a random point into a V that has collapsed to 1 mu'/n."""
-        if self._is_off_saddle():
+        # V mu = mass in each row, so that |V - mass mu'|^2 = |V|^2 - |mass|^2: often
+        # |V|^2 alone shows that V has not collapsed.
+        s = self.shared
+        now = s.V[s.slots[kernels.NOW]]
+        norm2 = np.einsum("tkl,tkl,tl->", now, now, s.weight)
+        level = float((s.weight * s.mass**2).sum())
+        if self.omega.known is None and norm2 > (1 + 1e-6) * level:
             return
         V = off_saddle(self.get(), self.omega)
         if V is not None:
             self.put(V)
-
-    def _is_off_saddle(self) -> bool:
-        """Return whether |V|^2 alone shows that V has not collapsed.
-
-        V mu = mass in each row, so that |V - mass mu'|^2 = |V|^2 - |mass|^2.
-        """
-        s = self.shared
-        V = s.V[s.slots[kernels.NOW]]
-        norm2 = np.einsum("tkl,tkl,tl->", V, V, s.weight)
-        level = float((s.weight * s.mass**2).sum())
-        return self.omega.known is None and norm2 > (1 + 1e-6) * level
 
     def aim(self, step: float, tilt: float = 0.0) -> None:
         """Set the step length and gamma; reset momentum and counters."""
@@ -371,16 +350,18 @@ class Engine:
         if memory[kernels.STEP] > 0:
             self.shared.a[:] *= step / memory[kernels.STEP]
         memory[kernels.STEP], memory[kernels.TILT] = step, tilt
-        memory[kernels.PRICE] = self.omega.price
-        memory[kernels.EASE] = self.omega.ease(step)
+        memory[kernels.PRICE], memory[kernels.EASE] = np.inf, 0.0
         memory[kernels.PENALTY] = 0.0
         if not self.omega.exact:
+            memory[kernels.PRICE] = self.omega.price
+            memory[kernels.EASE] = self.omega.ease(step)
             memory[kernels.PENALTY] = self.omega.penalty(self.get())
         memory[kernels.MOMENTUM], memory[kernels.THETA] = 1.0, 0.0
         memory[kernels.SLACK], memory[kernels.RESIDUAL] = 0.0, 1.0
         memory[kernels.OBJECTIVE] = -np.inf
         slots[kernels.ITERATION] = slots[kernels.SWEEPS] = slots[kernels.VERIFY] = 0
         slots[kernels.STATUS] = rules.RUNNING
+        self.converged, self.passes = False, 0
 
     def progress(self) -> Progress:
         """Return the iteration, objective and residual."""
@@ -399,48 +380,34 @@ class Engine:
         A callback that returns True stops the run. Compiled calls return every
         fraction of a second, so that Ctrl-C works.
         """
-        s = self.shared
+        s, T = self.shared, self.n_threads
         if len(s.history) < max_iter + 2:
             self.shared = s = s._replace(history=np.zeros(max_iter + 2))
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with ThreadPoolExecutor(T) as pool:
             while s.slots[kernels.STATUS] == rules.RUNNING:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
-                self._advance(pool, steps, max_iter, tol)
+                if T == 1:
+                    kernels.advance(s, 0, 1, steps, max_iter, tol)
+                else:
+                    futures = [
+                        pool.submit(kernels.advance, s, i, T, steps, max_iter, tol)
+                        for i in range(T)
+                    ]
+                    for future in futures:
+                        future.result()
                 done = max(1, int(s.slots[kernels.ITERATION]) - before)
                 self._seconds_per_step = (time.perf_counter() - start) / done
                 if callback is not None and callback(self.progress()):
                     break
+        self.converged = bool(s.slots[kernels.STATUS] == rules.CONVERGED)
+        self.passes = int(s.slots[kernels.SWEEPS])
         return self.progress(), self.converged
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last run reached its tolerance."""
-        return bool(self.shared.slots[kernels.STATUS] == rules.CONVERGED)
 
     @property
     def step(self) -> float:
         """The step length."""
         return float(self.shared.memory[kernels.STEP])
-
-    @property
-    def passes(self) -> int:
-        """Passes over the rows in the last run."""
-        return int(self.shared.slots[kernels.SWEEPS])
-
-    def _advance(
-        self, pool: ThreadPoolExecutor, steps: int, max_iter: int, tol: float
-    ) -> None:
-        """Run the compiled loop, on this thread or on all of the pool's."""
-        s, T = self.shared, self.n_threads
-        if T == 1:
-            kernels.advance(s, 0, 1, steps, max_iter, tol)
-            return
-
-        def work(tid: int) -> None:
-            kernels.advance(s, tid, T, steps, max_iter, tol)
-
-        list(pool.map(work, range(T)))
 
     def history(self) -> FloatArray:
         """Return the objective of each iteration of the last run."""

@@ -39,11 +39,6 @@ def check_links(
 
     Must-links are transitive: what holds for one sample of a chain holds for all. None
     if there are no pairs.
-
-    Examples
-    --------
-    >>> check_links([[0, 1]], None, None, n=3).must
-    array([[0, 1]])
     """
     if must is None and cannot is None:
         return None

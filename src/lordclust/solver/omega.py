@@ -168,13 +168,7 @@ def make_omega(
 
 
 def shares_around(known: IntArray | None, k: int, p: FloatArray | None) -> FloatArray:
-    """Return shares as equal as the known labels allow.
-
-    Examples
-    --------
-    >>> shares_around(np.array([0, 0, -1, -1]), 2, None).round(2)
-    array([0.5, 0.5])
-    """
+    """Return shares as equal as the known labels allow."""
     if known is None:
         return np.full(k, 1 / k)
     mass = np.full(len(known), 1 / len(known)) if p is None else p

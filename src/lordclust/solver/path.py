@@ -5,7 +5,7 @@ clusters split off; following them gives better optima than dozens of random sta
 at one tau, for the cost of a few.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -140,7 +140,13 @@ def walk(
     open_race &= solver.n <= RACE_UP_TO and problem.S is not None and not problem.lord
     open_race = open_race if place is None else place.open_race
     enough = False
-    for tau, step in _grid(solver, last, taus, place):
+    if place is not None and place.done:
+        grid: Iterable[tuple[float, float]] = ()
+    elif taus is None:
+        grid = adaptive_taus(solver, last, place)
+    else:  # without steps
+        grid = [(t, 0.0) for t in taus.tolist() if place is None or t >= place.tau]
+    for tau, step in grid:
         if checkpoint is not None:  # all before this tau is finished
             checkpoint.at(solver, problem, Place(tau, step, open_race, False))
         if enough:
@@ -182,15 +188,3 @@ def follow(
         if notify(problem.stop_name.format(stop.tau), part) and stop.tau < last:
             return solve(solver, problem, last, limits)
     return result_of(solver, problem, last)
-
-
-def _grid(
-    solver: Solver, last: float, taus: FloatArray | None, place: Place | None
-) -> Iterator[tuple[float, float]]:
-    """Return the taus still to solve, with steps if they are adaptive."""
-    if place is not None and place.done:
-        return iter(())
-    if taus is None:
-        return adaptive_taus(solver, last, place)
-    ahead = taus if place is None else taus[taus >= place.tau]
-    return ((tau, 0.0) for tau in ahead.tolist())
