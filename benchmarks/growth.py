@@ -184,7 +184,7 @@ def too_large(n: int, k: int) -> str:
     try:
         # In addition to the solver: X, and the graph it was given.
         memory.check_memory(path + 4 * FEATURES * n + 12 * entries, "It", "")
-    except memory.NoRoomError as error:
+    except memory.NotEnoughMemoryError as error:
         return str(error).split(",")[0].removeprefix("It ")
     return ""
 

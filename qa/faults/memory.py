@@ -79,7 +79,7 @@ def measured(n: int, k: int, dtype: str) -> dict[str, Any]:
 
 
 def under_a_limit(extra: float) -> str:
-    """Return how a fit ends that may take this many bytes more (``ulimit -v``)."""
+    """Return how a fit with this many bytes available ends (``ulimit -v``)."""
     n, k, dtype = LIMITED
     S = graph(n)
     fit(graph(200), 2, dtype)
@@ -89,7 +89,7 @@ def under_a_limit(extra: float) -> str:
     try:
         fit(S, k, dtype)
     except MemoryError as error:
-        return "refused before" if "may take" in str(error) else "failed midway"
+        return "refused before" if "are available" in str(error) else "failed midway"
     return "done"
 
 

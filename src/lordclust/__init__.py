@@ -44,7 +44,7 @@ __all__ = [
     "tau_path",
 ]
 
-# Where each public name lives; loaded on first use, so that the import is light.
+# The module of each public name; loaded on first use, so that the import is fast.
 _HOME = {
     "BLoRD": "lordclust.methods.lord",
     "KSuggestion": "lordclust.choose.n_clusters",
@@ -58,15 +58,15 @@ _HOME = {
     "suggest_k": "lordclust.choose.n_clusters",
     "tau_path": "lordclust.solver.tau_path",
 }
-_ROOMS = ("datasets", "files", "graph", "methods", "metrics", "plots")
-# Not for a star import: one name hides another library, both are for a purpose.
-_SIDE_ROOMS = ("report", "scanpy")
+_PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots")
+# Not in __all__: "scanpy" would hide the library of that name; both are special.
+_NOT_IN_STAR = ("report", "scanpy")
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name in (*_ROOMS, *_SIDE_ROOMS):
+    if name in (*_PACKAGES, *_NOT_IN_STAR):
         return import_module(f"lordclust.{name}")
     raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
 

@@ -240,7 +240,7 @@ def _encode_pair(y_true: Labels, y_pred: Labels) -> tuple[IntArray, IntArray]:
 def _joint_counts(
     y_true: Labels, y_pred: Labels
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the classes i, clusters j and counts of all that occur together."""
+    """Return the pairs of class i and cluster j that occur, and their counts."""
     true, pred = _encode_pair(y_true, y_pred)
     width = int(pred.max()) + 1
     code, count = np.unique(true.astype(np.int64) * width + pred, return_counts=True)
@@ -248,7 +248,7 @@ def _joint_counts(
 
 
 def _pair_counts(y_true: Labels, y_pred: Labels) -> tuple[int, int, int]:
-    """Return how many pairs of samples share both, a class, a cluster."""
+    """Return how many pairs of samples share both, a class, and a cluster."""
     i, j, count = _joint_counts(y_true, y_pred)
     sizes = np.bincount(i, count).astype(int), np.bincount(j, count).astype(int)
     both, true, pred = (int((c * (c - 1) // 2).sum()) for c in (count, *sizes))

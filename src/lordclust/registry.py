@@ -1,4 +1,4 @@
-"""The methods by name: one line each, loaded on first use."""
+"""The methods by name: one entry each, loaded on first use."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,17 +10,17 @@ from typing import Any
 
 from lordclust._core.validation import check_choice, unknown_name
 
-#: What a method may work on.
+#: Kinds of input that a method works on.
 INPUTS = ("graph", "kernel", "features")
 #: How close a method is to its source.
 STATUSES = ("published", "own solver", "reconstruction")
-#: The entry points by which installed packages add methods.
+#: The group of entry points by which installed packages add methods.
 GROUP = "lordclust.methods"
 
 
 @dataclass(frozen=True)
 class Method:
-    """A line of the registry.
+    """An entry of the registry.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Method:
         The estimator class, or "package.module:Class"; a module that begins with a
         dot is one of ``lordclust.methods``.
     title : str
-        What it is, in a few words.
+        A short description.
     source : str
         Who published it.
     takes : {"graph", "kernel", "features"}
@@ -94,7 +94,7 @@ BUILT_IN = (
 class _Methods(Mapping[str, Method]):
     """The methods by name, first ours, then those of other packages.
 
-    Entry points are read when a name is not one of ours, or all names are wanted.
+    Entry points are read when a name is not one of ours, or all names are needed.
     """
 
     def __init__(self, lines: tuple[Method, ...]) -> None:
@@ -111,11 +111,11 @@ class _Methods(Mapping[str, Method]):
         return len(self._all())
 
     def add(self, line: Method) -> None:
-        """Add a line, or replace the one of this name."""
+        """Add an entry, or replace the one with the same name."""
         self._lines[line.name] = line
 
     def _all(self) -> dict[str, Method]:
-        """Return the lines, with those of installed packages."""
+        """Return all entries, including those of installed packages."""
         if not self._complete:
             self._complete = True  # first, for a package that lists the methods
             for entry in entry_points(group=GROUP):
@@ -128,7 +128,7 @@ METHODS = _Methods(BUILT_IN)
 
 
 def list_methods() -> list[str]:
-    """Return the names that ``make_method`` knows.
+    """Return the names that ``make_method`` accepts.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def list_methods() -> list[str]:
 
 
 def make_method(name: str, n_clusters: int = 8, **params: Any) -> Any:
-    """Return a new estimator, by the name of its method.
+    """Return a new estimator for the method of this name.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def register_method(
 ) -> None:
     """Add a method that lives in another package.
 
-    :func:`list_methods` and :func:`make_method` know it from then on. The command
-    line knows the methods of installed packages, which name their class as an entry
+    It is then available in :func:`list_methods` and :func:`make_method`. The command
+    line finds methods of installed packages, which declare their class as an entry
     point of the group ``lordclust.methods``.
 
     Parameters
@@ -188,8 +188,7 @@ def register_method(
         A scikit-learn clusterer with the parameter ``n_clusters``, or where to find
         it, as "package.module:Class"; then it is loaded and checked on first use.
     title : str, default=""
-        What it is, in a few words; by default the first line of the docstring of the
-        class.
+        A short description; by default the first line of the docstring of the class.
     source : str, default=""
         Who published it.
     takes : {"graph", "kernel", "features"}, default="graph"
@@ -222,7 +221,7 @@ def register_method(
 
 
 def _add_entry(entry: EntryPoint) -> None:
-    """Register an entry point; warn of one that cannot be used."""
+    """Register an entry point; issue a warning if it cannot be used."""
     package = entry.dist.name if entry.dist else entry.module.partition(".")[0]
     try:
         kind = entry.load()
@@ -236,7 +235,7 @@ def _add_entry(entry: EntryPoint) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Refuse names that a command line or a file name could not take."""
+    """Raise an error if a name is unsuitable for a command line or a file name."""
     text = name if isinstance(name, str) else ""
     if not (text.isascii() and text.isidentifier() and text == text.lower().strip("_")):
         raise ValueError(
@@ -246,7 +245,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_home(home: str) -> None:
-    """Refuse a text that does not name a module and a class."""
+    """Raise an error if a string does not name a module and a class."""
     module, _, name = home.partition(":")
     if not (name.isidentifier() and all(map(str.isidentifier, module.split(".")))):
         raise ValueError(
@@ -255,8 +254,8 @@ def _check_home(home: str) -> None:
 
 
 def _check_class(name: str, kind: object) -> None:
-    """Refuse what is not a scikit-learn clusterer with the parameter n_clusters."""
-    from sklearn.base import BaseEstimator, ClusterMixin  # heavy; a list needs no class
+    """Raise an error unless kind is a scikit-learn clusterer with n_clusters."""
+    from sklearn.base import BaseEstimator, ClusterMixin  # slow; not needed for a list
 
     if not isinstance(kind, type) or not (
         issubclass(kind, ClusterMixin)
@@ -270,6 +269,6 @@ def _check_class(name: str, kind: object) -> None:
         )
     if "n_clusters" not in signature(kind).parameters:
         raise TypeError(
-            f"The method {name!r} must take n_clusters, but {kind.__name__} has no "
-            "such parameter."
+            f"The method {name!r} must have the parameter n_clusters, but "
+            f"{kind.__name__} does not."
         )

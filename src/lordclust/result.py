@@ -1,4 +1,4 @@
-"""Results that packages pass to each other."""
+"""Result classes that the packages share."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

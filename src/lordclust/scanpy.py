@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lordclust._core.typing import ArrayLike, Graph, Samples
-from lordclust._core.validation import refuse_both
+from lordclust._core.validation import check_not_both
 from lordclust.methods.lord import BLoRD
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def tl_lord(
     copy: bool = False,
     **kwargs: Any,
 ) -> "AnnData | None":
-    """Cluster cells, and compute the probabilities of each.
+    """Cluster cells, and compute the cluster probabilities of each cell.
 
     The graph is that of ``scanpy.pp.neighbors``, unless another graph or a
     representation is given.
@@ -66,7 +66,7 @@ def tl_lord(
     Returns
     -------
     adata : AnnData or None
-        A copy if ``copy=True``. It, or the given object, has
+        A copy if ``copy=True``. The copy, or ``adata`` itself, has
 
         - ``obs[key_added]``: the clusters, as categories "0", "1", ...
         - ``obsm["X_" + key_added + "_proba"]``: their probabilities, (n, n_clusters)
@@ -75,12 +75,12 @@ def tl_lord(
 
     Notes
     -----
-    ``scanpy.pl.umap(adata, color="lord")`` colours cells by cluster. Its
+    ``scanpy.pl.umap(adata, color="lord")`` colours cells by cluster. For their
     certainty: ``adata.obs["certainty"] = adata.obsm["X_lord_proba"].max(axis=1)``.
     """
     if obsp is not None:
-        refuse_both(use_rep, "use_rep", "obsp")
-        refuse_both(neighbors_key, "neighbors_key", "obsp")
+        check_not_both(use_rep, "use_rep", "obsp")
+        check_not_both(neighbors_key, "neighbors_key", "obsp")
     if rng is not None:
         random_state = int(np.random.default_rng(rng).integers(2**31 - 1))
     adata = adata.copy() if copy else adata
@@ -137,12 +137,12 @@ def _connectivities(adata: "AnnData", neighbors_key: str | None) -> str:
 
 
 def _entry(adata: "AnnData", field: str, name: str) -> Samples | Graph:
-    """Return a graph of the cells (of obsp) or their features (of obsm)."""
+    """Return a graph of the cells (from obsp) or their features (from obsm)."""
     entries = getattr(adata, field)
     if name not in entries:
         known = ", ".join(repr(entry) for entry in entries) or "nothing"
         advice = {
-            "obsp": "Run scanpy.pp.neighbors(adata) first, or name another graph.",
+            "obsp": "Run scanpy.pp.neighbors(adata) first, or pass another name.",
             "obsm": 'Pass one of these as use_rep, or "X" for adata.X.',
         }
         raise ValueError(

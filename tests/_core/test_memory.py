@@ -9,7 +9,7 @@ import pytest
 
 from lordclust import BLoRD, LoRD, tau_path
 from lordclust._core import memory
-from lordclust._core.memory import Room
+from lordclust._core.memory import Available
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.methods import GKKM
 
@@ -40,7 +40,7 @@ for part in (1.5, 0.9):
 @pytest.fixture
 def little(monkeypatch):
     """A process that may take a megabyte more."""
-    monkeypatch.setattr(memory, "free", lambda: Room(2**20, "for a test"))
+    monkeypatch.setattr(memory, "free", lambda: Available(2**20, "for a test"))
     monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
 
 
@@ -64,7 +64,7 @@ def test_a_fit_is_refused_before_its_graph_is_built(little, kind):
     def never(X):
         raise AssertionError("the work has begun")
 
-    with pytest.raises(MemoryError, match=r"may take 1\.0 MB more \(for a test\)"):
+    with pytest.raises(MemoryError, match=r"only 1\.0 MB are available \(for a test\)"):
         kind(100, affinity=never).fit(np.zeros((2000, 2)))
 
 
@@ -72,7 +72,7 @@ def test_a_path_counts_what_it_keeps(monkeypatch):
     S = KNNGraph().build(np.random.default_rng(0).normal(size=(500, 2)))
     one = 500 * 3 * 8
     room = memory.solver_bytes(500, 3, S.nnz) + 10.5 * one
-    monkeypatch.setattr(memory, "free", lambda: Room(int(room), "for a test"))
+    monkeypatch.setattr(memory, "free", lambda: Available(int(room), "for a test"))
     tau_path(S, 3, taus=np.linspace(0.1, 1, 10), keep="all", tol=0.1)
     with pytest.raises(MemoryError, match="with 11 memberships to keep"):
         tau_path(S, 3, taus=np.linspace(0.1, 1, 11), keep="all")
@@ -82,7 +82,7 @@ def test_paths_in_parallel_take_more(monkeypatch):
     monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
     X = np.random.default_rng(0).normal(size=(400, 2))
     room = memory.solver_bytes(400, 2, 400 * 9) * 1.5
-    monkeypatch.setattr(memory, "free", lambda: Room(int(room), "for a test"))
+    monkeypatch.setattr(memory, "free", lambda: Available(int(room), "for a test"))
     model = BLoRD(2, proportions=[0.3, 0.7], n_jobs=2, tol=0.1)  # five paths
     with pytest.raises(MemoryError, match="n_jobs=1, for one path at a time"):
         model.fit(X)
@@ -135,7 +135,7 @@ def test_nothing_is_known_elsewhere(kernel):
 
 def test_what_the_machine_has_left(kernel):
     kernel(proc__meminfo="MemTotal: 9 kB\nMemAvailable: 1000 kB\nSwapFree: 24 kB\n")
-    assert memory.free() == (2**20, "what the machine has left")
+    assert memory.free() == (2**20, "free memory of the machine")
 
 
 def test_control_groups_of_version_2(kernel):
@@ -148,7 +148,7 @@ def test_control_groups_of_version_2(kernel):
         cgroup__slice__job__memoryDOTcurrent="5\n",
     )
     room = memory.free()
-    assert room == (3 * GB // 2, "the control group of the process has 3.0 GB")
+    assert room == (3 * GB // 2, "the control group of the process allows 3.0 GB")
 
 
 def test_control_groups_of_version_1_in_a_container(kernel):
@@ -158,7 +158,7 @@ def test_control_groups_of_version_1_in_a_container(kernel):
         cgroup__memory__memoryDOTusage_in_bytes=f"{GB}\n",
         cgroup__memory__memoryDOTstat="total_inactive_file 0\n",
     )
-    assert memory.free() == (GB, "the control group of the process has 2.0 GB")
+    assert memory.free() == (GB, "the control group of the process allows 2.0 GB")
 
 
 def test_the_smallest_room_counts(kernel):

@@ -78,7 +78,7 @@ def test_a_folder_that_is_a_file(run, points, verb):
 
 
 def test_too_little_memory_is_one_sentence(run, points, monkeypatch):
-    room = memory.Room(1000, "for a test")
+    room = memory.Available(1000, "for a test")
     monkeypatch.setattr(memory, "free", lambda: room)
     monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
     result = run("fit", points, "-k", 3, *COLUMNS)

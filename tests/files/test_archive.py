@@ -74,8 +74,8 @@ def forged(path, document, members):
         ("{}", {}, "'arrays'"),
         ("{" * 100_000, {}, "damaged"),
         ("[" * 100_000, {}, "damaged"),
-        ('{"arrays": {}}', {"x.npy": b""}, "not those it lists"),
-        ('{"arrays": {"x": 1}}', {}, "not those it lists"),
+        ('{"arrays": {}}', {"x.npy": b""}, "differ from its list"),
+        ('{"arrays": {"x": 1}}', {}, "differ from its list"),
         ('{"arrays": {"../x": 1}}', {"../x.npy": b""}, "is called '../x'"),
         ('{"arrays": {"x": 1}}', {"x.npy": b""}, "does not begin like a numpy array"),
     ],
@@ -110,7 +110,7 @@ def test_not_an_archive(tmp_path):
     with pytest.raises(InputError) as caught:
         read_archive(path)
     assert str(caught.value) == (
-        f"{path}: it is not a model file, or it is cut or damaged (File is not a "
+        f"{path}: it is not a model file, or damaged or truncated (File is not a "
         "zip file). Save the model again."
     )
     with pytest.raises(InputError, match="No such file"):

@@ -55,7 +55,7 @@ def test_npz(tmp_path, save):
     save(path, data=X, y=[1, 0, 1])
     assert read(path, label_column="y").X.tolist() == X.tolist()
     assert refused(path) == (
-        "there is no array 'X'; the arrays are: data, y. Name one with "
+        "there is no array 'X'; the arrays are: data, y. Select one with "
         'columns="array:NAME".'
     )
     assert read(path, columns="array:data").X.tolist() == X.tolist()
@@ -112,7 +112,7 @@ def test_mat(tmp_path):
     assert "there is no array 'c'" in refused(path, columns="array:c")
     path.write_bytes(b"MATLAB 7.3 MAT-file" + b" " * 600)
     assert refused(path) == (
-        "it is a MATLAB file of version 7.3, but versions up to 7 can be read. Save "
+        "its MATLAB version is 7.3, but only versions up to 7 can be read. Save "
         "it in MATLAB with save(name, '-v7')."
     )
 
@@ -141,7 +141,7 @@ def test_claimed_shapes(tmp_path, shape):
     head = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(stream, head)
     path.write_bytes(stream.getvalue() + bytes(48))
-    assert "It is cut or damaged" in refused(path)
+    assert "It is truncated or damaged" in refused(path)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_ids_with_spaces(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("# nothing\n", "there are no edges. Give lines 'a b weight'."),
+        ("# nothing\n", "there are no edges. Write lines 'a b weight'."),
         (
             "a b 1\nc\n",
             "line 2 has 1 words, but an edge has 2 or 3: 'a b' or 'a b weight'. Use "
@@ -38,13 +38,11 @@ def test_ids_with_spaces(tmp_path):
         ),
         (
             "a b x\n",
-            "line 1 has the weight 'x', but a weight must be a finite "
-            "number. Correct it.",
+            "a weight must be a finite number, got 'x' in line 1. Correct it.",
         ),
         (
             "a b nan\n",
-            "line 1 has the weight 'nan', but a weight must be a finite "
-            "number. Correct it.",
+            "a weight must be a finite number, got 'nan' in line 1. Correct it.",
         ),
         (
             "a b 1\nb a 2\nc a\na b 5\n",
@@ -88,5 +86,5 @@ def test_edges_have_no_labels(tmp_path):
     """They were requested and silently left out. Found by fuzzing."""
     path = tmp_path / "graph.edges"
     path.write_text("a b\nb c\n")
-    with pytest.raises(InputError, match="no column of labels, but label_column is"):
+    with pytest.raises(InputError, match="no column of labels, got label_column="):
         read(path, label_column="kind")

@@ -94,14 +94,14 @@ class TestH5ad:
         S = read(path, precomputed=True).X
         assert S.toarray().tolist() == np.eye(3).tolist()
         assert refused(path, columns="obsm:X_umap") == (
-            "there is no obsm entry 'X_umap'; there are: X_pca. Name one with "
+            "there is no obsm entry 'X_umap'; there are: X_pca. Select one with "
             'columns="obsm:NAME".'
         )
 
     @pytest.mark.parametrize("cut", [0, 8, 1000, -1])
     def test_cut(self, path, cut):
         path.write_bytes(path.read_bytes()[:cut])
-        assert "It is cut, damaged or of another format" in refused(path)
+        assert "It is truncated, damaged or of another format" in refused(path)
 
     def test_bombs(self, path, monkeypatch):
         import h5py

@@ -31,8 +31,8 @@ SAID = {
     "lzma.npz": "compressed in a way that numpy does not use",
     "rows.npz": "not plausible",
     "csc.npz": "must be <",
-    "bomb.mat": "an array claims more than the file holds",
-    "claim.mat": "an array claims more than the file holds",
+    "bomb.mat": "an array claims more than it holds",
+    "claim.mat": "an array claims more than it holds",
     "claims.mat": "it unpacks to more than the",
     "nested.mat": "two arrays have the same name",
     "wild.mat": "must be <",
@@ -60,8 +60,8 @@ SAID = {
     "h5ad/wild.h5ad": "must be <",
     "h5ad/chunk.h5ad": "packs more into 'a' than it claims",
     "parquet/rows.parquet": "more than the",
-    "parquet/lists.parquet": "features are numbers",
-    "parquet/fixed.parquet": "features are numbers",
+    "parquet/lists.parquet": "features must be numbers",
+    "parquet/fixed.parquet": "features must be numbers",
 }
 #: What is only large: it is read, in bounded memory.
 READ = {"parquet/words.parquet"}

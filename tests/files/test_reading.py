@@ -15,7 +15,7 @@ def refused(path, **options):
 
 def test_names_that_say_nothing(tmp_path):
     assert refused(tmp_path / "x.doc") == (
-        "the suffix 'doc' is not a known format. Name the format: one of csv, tsv, "
+        "the suffix 'doc' is not a known format. Pass the format: one of csv, tsv, "
         "parquet, npy, npz, mtx, mat, h5ad, edges."
     )
     with pytest.raises(ValueError, match=r"Unknown format 'cvs'\. Did you mean 'csv'"):
@@ -46,8 +46,8 @@ def test_another_format_than_its_name(tmp_path):
     path = tmp_path / "x.npz"
     path.write_text("a,b\n1,2\n")
     assert refused(path) == (
-        "it cannot be read as npz (File is not a zip file). It is cut, damaged or of "
-        "another format: write it again, or name the format."
+        "it cannot be read as npz (File is not a zip file). It is truncated, damaged "
+        "or of another format: write it again, or pass the format."
     )
 
 
@@ -61,7 +61,7 @@ def test_as_many_labels_as_samples(tmp_path):
 
     np.savez(tmp_path / "x.npz", X=np.ones((3, 2)), y=[1, 2])
     assert refused(tmp_path / "x.npz", label_column="y") == (
-        "there are 2 labels for 3 samples. Give one for each."
+        "there are 2 labels for 3 samples. Pass one for each."
     )
 
 

@@ -145,12 +145,12 @@ def test_rows_of_many_chunks_keep_their_order(tmp_path):
 
 
 GOLDEN = [
-    ("", "the file is empty. Give one line per sample."),
-    ("a,b\n", "there is a header but no sample. Give one line per sample."),
+    ("", "the file is empty. Add one line per sample."),
+    ("a,b\n", "there is a header but no sample. Add one line per sample."),
     (
         "x,city\n1,Bern\n2,Ulm\n",
-        "column 'city' holds text, 'Bern' in line 2, but features are numbers. Leave "
-        "it out with columns (--columns), or declare it as label_column "
+        "column 'city' holds text, 'Bern' in line 2, but features must be numbers. "
+        "Leave it out with columns (--columns), or declare it as label_column "
         "(--label-column) or id_column (--id-column).",
     ),
     (
@@ -165,34 +165,34 @@ GOLDEN = [
     ),
     (
         "x,y\n1,2\n3\n4,5\n",
-        "line 3 has 1 cells, the lines above have 2. Give every sample one cell per "
-        "column.",
+        "line 3 has 1 cells, the lines above have 2. Write one cell per column "
+        "in every line.",
     ),
     (
         "x,y\n1,2\n\n4,5\n",
-        "line 3 has no cells, the lines above have 2. Give every sample one cell per "
-        "column.",
+        "line 3 has no cells, the lines above have 2. Write one cell per column "
+        "in every line.",
     ),
     (
         'x,y\n1,2\n3,"4\n5,6\n',
-        "line 4 is not a line of cells (unexpected end of data). Look for a quotation "
+        "line 4 cannot be read (unexpected end of data). Look for a quotation "
         "mark that is not closed.",
     ),
     (
         "x;y\n1,5;2.5\n",
-        "numbers have decimal commas and points, both up to column 'y'. Use one sign, "
-        "and none for thousands.",
+        "numbers up to column 'y' have decimal commas and points. Use one of them, "
+        "and no separator for thousands.",
     ),
     (
         "x\ty\n1,5\t2\n",
-        "column 'x' holds '1,5' in line 2: decimal commas are only allowed where "
+        "column 'x' holds '1,5' in line 2: decimal commas are only allowed if "
         "semicolons separate the cells. Write 1.5 for 1,5.",
     ),
     (
         "x,y\n1,1_000\n",
-        "column 'y' holds text, '1_000' in line 2, but features are numbers. Leave it "
-        "out with columns (--columns), or declare it as label_column (--label-column) "
-        "or id_column (--id-column).",
+        "column 'y' holds text, '1_000' in line 2, but features must be numbers. "
+        "Leave it out with columns (--columns), or declare it as label_column "
+        "(--label-column) or id_column (--id-column).",
     ),
     (
         "n,x\na,1\nb,2\na,3\n",
@@ -202,12 +202,12 @@ GOLDEN = [
     ),
     (
         b"x,y\n1,\xff\n",
-        "the text is not UTF-8 (byte 0xff at position 6). Save it as UTF-8, or name "
+        "the text is not UTF-8 (byte 0xff at position 6). Save it as UTF-8, or pass "
         "its format.",
     ),
     (
         "x,y\n1,2\n".encode("utf-16"),
-        "the text is not UTF-8 (byte 0xff at position 0). Save it as UTF-8, or name "
+        "the text is not UTF-8 (byte 0xff at position 0). Save it as UTF-8, or pass "
         "its format.",
     ),
 ]
@@ -222,11 +222,11 @@ def test_sentences_about_columns(tmp_path):
     text = "x,y,y\n1,2,3\n"
     assert sentence(tmp_path, text, columns="z") == (
         "t.csv: columns is 'z', but the file has columns x, y, y and 3 columns. "
-        "Give a name from the header, or a position from 0 to 2."
+        "Pass a name from the header, or a position from 0 to 2."
     )
     assert sentence(tmp_path, text, label_column="y") == (
         "t.csv: label_column is 'y', but 2 columns have that name. Rename them, "
-        "or give positions from 0."
+        "or pass positions from 0."
     )
     assert "has no header and 2 columns" in sentence(
         tmp_path, "1,2\n3,4\n", columns="a"

@@ -74,7 +74,7 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
     with pytest.raises(InputError) as caught:
         write_table(path, COLUMNS)
     assert str(caught.value) == (
-        f"{path}: this file exists already. Give another name, or replace it with "
+        f"{path}: this file exists already. Pass another name, or replace it with "
         "force=True (--force)."
     )
     assert path.read_text() == "mine"

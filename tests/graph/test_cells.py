@@ -182,7 +182,9 @@ def test_far_groups_keep_their_digits():
 
 
 def test_what_does_not_fit_is_refused_before_the_search(monkeypatch):
-    room = memory.Room(50 * 400, "for a test")
+    room = memory.Available(50 * 400, "for a test")
     monkeypatch.setattr(memory, "free", lambda: room)
-    with pytest.raises(memory.NoRoomError, match=r"search for 5 neighbours of 400 .*"):
+    with pytest.raises(
+        memory.NotEnoughMemoryError, match="search for 5 neighbours of 400"
+    ):
         knn.find_nearest(hard_points(400), 5, search="cells")

@@ -100,7 +100,7 @@ def test_refusals(X):
         KNNGraph().from_neighbors(np.zeros((3, 1), int), np.zeros((3, 2)))
     with pytest.raises(ValueError, match="from 0 to 1, the samples, or -1"):
         KNNGraph().from_neighbors([[2], [0]], [[1.0], [1.0]])
-    with pytest.raises(ValueError, match=r"requires 3 neighbours.*at most 1"):
+    with pytest.raises(ValueError, match=r"n_neighbors must be at most 1.*got 3"):
         KNNGraph(3).from_neighbors([[1], [0]], [[1.0], [1.0]])
     with pytest.raises(ValueError, match="distances must be real numbers"):
         KNNGraph().from_neighbors([[1], [0]], [["a"], ["b"]])

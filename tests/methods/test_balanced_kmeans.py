@@ -142,7 +142,7 @@ def test_a_cluster_of_size_zero():
     ("params", "message"),
     [
         ({"sizes": [2, 1]}, "sizes must sum to the number of samples, 4"),
-        ({"sizes": [2.0, 2.0]}, "sizes must be whole numbers"),
+        ({"sizes": [2.0, 2.0]}, "sizes must be integers"),
         ({"proportions": [0.5, 0.6]}, "proportions must sum to 1"),
         ({"sizes": [2, 2], "proportions": [0.5, 0.5]}, "Pass only one of them"),
         ({"tol": 0}, "tol must be a finite number above 0"),

@@ -105,13 +105,13 @@ def test_the_path_knows_them_too():
 
 BAD_LABELS = {
     "shape": ([0, 1], ValueError, r"must hold n_samples=120 numbers, got shape \(2,\)"),
-    "floats": (np.zeros(120), TypeError, "must hold whole numbers, got float64"),
+    "floats": (np.zeros(120), TypeError, "must hold integers, got float64"),
     "too large": (np.full(120, 4), ValueError, "got 4 at position 0"),
     "too small": (np.full(120, -2), ValueError, "got -2 at position 0"),
     "too many": (
         np.where(np.arange(120) < 31, 1, -1),
         ValueError,
-        r"share of 0.2583 of the samples into cluster 1, which has the proportion 0.25",
+        r"share of 0.2583 of the samples to cluster 1, more than its proportion 0.25",
     ),
 }
 

@@ -195,8 +195,8 @@ def test_k_is_one_or_n():
 BAD = {
     "too few": ([30, 20, 9], "cluster_sizes must sum to the number of samples, 60"),
     "negative": ([61, -2, 1], "cluster_sizes must not be negative, got -2 at pos"),
-    "floats": ([20.0, 20.0, 20.0], "cluster_sizes must be whole numbers, got float64"),
-    "shares": ([0.5, 0.25, 0.25], "cluster_sizes must be whole numbers"),
+    "floats": ([20.0, 20.0, 20.0], "cluster_sizes must be integers, got float64"),
+    "shares": ([0.5, 0.25, 0.25], "cluster_sizes must be integers"),
     "count": ([30, 30], "cluster_sizes must hold n_clusters=3 numbers"),
     "number": (20, "cluster_sizes must hold n_clusters=3 numbers"),
     "zero": ([30, 0, 30], "got 0 at position 1. Lower n_clusters"),

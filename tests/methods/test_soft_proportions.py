@@ -116,10 +116,10 @@ def test_pairs_and_shares_are_told_apart(given, wanted):
 @pytest.mark.parametrize(
     ("pair", "error", "match"),
     [
-        ((None, -1), ValueError, "a number of 0 or more as strength, got -1"),
-        ((None, np.nan), ValueError, "a number of 0 or more as strength, got nan"),
-        ((None, "firm"), TypeError, "a number of 0 or more as strength, got 'firm'"),
-        ((None, True), TypeError, "a number of 0 or more as strength, got True"),
+        ((None, -1), ValueError, "strength in .* a number of 0 or more, got -1"),
+        ((None, np.nan), ValueError, "strength in .* a number of 0 or more, got nan"),
+        ((None, "firm"), TypeError, "strength in .* a number of 0 or more, got 'firm'"),
+        ((None, True), TypeError, "strength in .* a number of 0 or more, got True"),
         (([0.5, 0.5], 3), ValueError, "proportions must hold n_clusters=3 numbers"),
         (([0.5, 0.6, 0.1], 3), ValueError, "proportions must sum to 1"),
     ],

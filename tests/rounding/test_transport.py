@@ -180,7 +180,7 @@ def test_input_is_left_alone():
     [
         ([2, 2], "sizes must sum to the number of samples, 3, got a sum of 4"),
         ([4, -1], "sizes must not be negative, got -1 at position 1"),
-        ([1.0, 2.0], "sizes must be whole numbers, got float64"),
+        ([1.0, 2.0], "sizes must be integers, got float64"),
         ([3], r"sizes must hold n_clusters=2 numbers, got shape \(1,\)"),
     ],
 )

@@ -361,7 +361,7 @@ HALF = [np.sqrt(0.5)] * 2
     [
         ([[1.0]], r"vector of positive numbers, got shape \(1, 1\)"),
         ([], r"vector of positive numbers, got shape \(0,\) with minimum none"),
-        ([0.0, 1.0], "positive numbers, .* minimum 0.0; take the square roots"),
+        ([0.0, 1.0], r"positive numbers, .* minimum 0.0\. Pass the square roots"),
         ([-0.6, 0.8], "minimum -0.6"),
         ([np.nan, 1.0], "positive numbers"),
         ([np.inf, 1.0], "positive numbers"),

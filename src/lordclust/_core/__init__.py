@@ -1,1 +1,1 @@
-"""What every part of lordclust may use: checks, types, threads, compilation."""
+"""Code that every part of lordclust may use: checks, types, threads, compilation."""

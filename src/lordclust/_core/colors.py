@@ -1,4 +1,4 @@
-"""The colours of all pictures, chosen so that colour-blind readers can see them."""
+"""Colours of all plots, chosen so that colour-blind readers can tell them apart."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from lordclust._core.validation import check_count
 
 BLUE, ORANGE, INK, QUIET, PALE = "#0072B2", "#D55E00", "#222222", "#767676", "#B9D6E8"
 
-#: Clusters: the colours of Okabe and Ito first, then three of other lightness; and the
-#: same hues on a dark page.
+#: Cluster colours: those of Okabe and Ito, then three that differ in lightness; and the
+#: same hues for a dark page.
 CLUSTERS = (
     "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7",
     "#56B4E9", "#8C6D31", "#5E5E5E", "#9467BD", "#A0C334",
@@ -66,5 +66,5 @@ def cluster_marker(j: int) -> str:
 
 
 def as_hex(colours: FloatArray) -> list[str]:
-    """Return colours as web pages write them."""
+    """Return colours as hexadecimal strings, as in HTML."""
     return ["#" + bytes(row).hex() for row in np.rint(255 * colours).astype(np.uint8)]

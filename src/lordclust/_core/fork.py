@@ -1,8 +1,8 @@
 """OpenMP in forked processes.
 
-Its threads do not survive a fork: if the parent has used them, a child that needs them
-waits forever, in scikit-learn for example. With one thread it works, and results are
-the same.
+OpenMP threads do not survive a fork: if the parent has used them, a child that needs
+them waits forever, in scikit-learn for example. With one thread it works, and results
+are the same.
 """
 
 import os

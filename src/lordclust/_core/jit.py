@@ -1,4 +1,4 @@
-"""Our numba settings, in one place.
+"""The numba settings, in one place.
 
 Kernels release the GIL, are cached on disk and never use ``parallel=True``: its
 default threading layer aborts the process when two Python threads enter it.
@@ -18,10 +18,10 @@ _SETTINGS = {"nogil": True, "fastmath": SAFE_FASTMATH, "error_model": "numpy"}
 
 
 def njit(function: Any) -> Any:
-    """Compile a function on its first call, and keep it on disk where that can be."""
+    """Compile a function on its first call, and cache it on disk if possible."""
     try:
         return numba.njit(cache=True, **_SETTINGS)(function)
-    except RuntimeError:  # neither the package's folder nor the user's can be written
+    except RuntimeError:  # neither the package's folder nor the user's is writable
         return numba.njit(**_SETTINGS)(function)
 
 
@@ -37,7 +37,7 @@ def njit_with(*modules: ModuleType) -> Callable[[Any], Any]:
         digest.update(module.__name__.encode())
         try:
             digest.update(inspect.getsource(module).encode())
-        except OSError:  # installed without sources: nobody edits them
+        except OSError:  # installed without sources, so they cannot change
             continue
     suffix = digest.hexdigest()[:8]
 
@@ -56,8 +56,8 @@ def inlined(function: Any) -> Any:
     """Compile a function into those that call it, never on its own.
 
     A function that is called keeps a symbol, and each compiled caller has a copy of it
-    in its own context, where sums may be reassociated otherwise. Which copy runs
-    depends on what was loaded first, from disk or not. Without a symbol there is one
-    code, and the same bits in every process.
+    in its own context, where sums may be reassociated differently. Which copy runs
+    depends on what was loaded first, from disk or not. Without a symbol there is only
+    one version of the code, and every process computes the same bits.
     """
     return numba.njit(forceinline=True, **_SETTINGS)(function)

@@ -1,8 +1,8 @@
-"""Memory: how much a run needs, and how much the process may still take.
+"""Memory: how much a run needs, and how much is available to the process.
 
-A run that cannot fit is refused before it begins, by a MemoryError that states how much
-is needed and how much is free. Limits are read on Linux; elsewhere none is known, and
-nothing is refused.
+A run that does not fit raises a MemoryError before it begins, which states how much is
+needed and how much is available. Limits are read on Linux only; on other systems no
+error is raised.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import NamedTuple
 #: an index. ``python -m qa.faults memory`` measures how good the estimate is.
 SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
 INDEX = 4
-#: Memberships whose fit takes some tens of MB: too little to look at the limits.
+#: Memberships whose fit takes some tens of MB: too little to check the limits.
 LITTLE = 2**18
 
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
@@ -24,12 +24,12 @@ _VERSION_1 = ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
 _VERSION_2 = ("", "memory.max", "memory.current")
 
 
-class NoRoomError(MemoryError):
-    """Refused before the work: how much is needed, how much is free, what to do."""
+class NotEnoughMemoryError(MemoryError):
+    """Raised before a computation that needs more memory than is available."""
 
 
-class Room(NamedTuple):
-    """The bytes that the process may still take, and what limits them."""
+class Available(NamedTuple):
+    """The bytes available to the process, and what limits them."""
 
     free: int
     limit: str
@@ -38,7 +38,7 @@ class Room(NamedTuple):
 def solver_bytes(
     n: int, k: int, edges: int, itemsize: int = 8, paths: int = 1
 ) -> float:
-    """Return about how many bytes LoRD and B-LoRD add at their peak.
+    """Return an estimate of the peak memory that LoRD and B-LoRD add, in bytes.
 
     ``edges`` counts the stored entries of a sparse S (0 for a dense one, which is not
     copied); ``paths`` are followed at the same time.
@@ -55,7 +55,7 @@ def solver_advice(*, single: bool = False, paths: int = 1) -> str:
 
 
 def check_dense_memory(n: int, what: str) -> None:
-    """Raise MemoryError if an n x n matrix of float64 and a copy of it cannot fit."""
+    """Raise MemoryError if an n x n float64 matrix and its copy do not fit."""
     check_memory(
         2 * 8.0 * n * n,
         f"{what} holds n x n matrices, and for {n} samples",
@@ -65,7 +65,7 @@ def check_dense_memory(n: int, what: str) -> None:
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
-    """Raise NoRoomError if fewer bytes are free than needed.
+    """Raise NotEnoughMemoryError if less memory is available than needed.
 
     ``needed`` is a low estimate: what would fit must not be refused. The sentence is
     about ``what``, and ends with ``advice``.
@@ -74,28 +74,28 @@ def check_memory(needed: float, what: str, advice: str) -> None:
     --------
     >>> check_memory(1e18, "A matrix", "Give fewer samples.")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    lordclust._core.memory.NoRoomError: A matrix needs about 931322574.6 GB ...
+    lordclust._core.memory.NotEnoughMemoryError: A matrix needs about 931322574.6 GB ...
     """
     room = free()
     if room is not None and needed > room.free:
-        raise NoRoomError(
-            f"{what} needs about {_amount(needed)} of memory, but this process may "
-            f"take {_amount(max(room.free, 0))} more ({room.limit}). {advice}"
+        raise NotEnoughMemoryError(
+            f"{what} needs about {_amount(needed)} of memory, but only "
+            f"{_amount(max(room.free, 0))} are available ({room.limit}). {advice}"
         )
 
 
-def free() -> Room | None:
-    """Return the smallest room that any limit leaves, None where none is known."""
+def free() -> Available | None:
+    """Return the memory that the tightest limit leaves, or None if none is known."""
     swap = 1024 * (_number(_PROC / "meminfo", "SwapFree:") or 0)
     rooms = [*_limits(), *_groups(swap)]
     left = _number(_PROC / "meminfo", "MemAvailable:")
     if left:
-        rooms.append(Room(1024 * left + swap, "what the machine has left"))
+        rooms.append(Available(1024 * left + swap, "free memory of the machine"))
     return min(rooms, default=None)
 
 
-def _limits() -> Iterator[Room]:
-    """Yield what ``ulimit`` leaves."""
+def _limits() -> Iterator[Available]:
+    """Yield the memory that each ``ulimit`` leaves."""
     try:
         import resource
 
@@ -109,11 +109,11 @@ def _limits() -> Iterator[Room]:
     ):
         limit = resource.getrlimit(kind)[0]
         if limit != resource.RLIM_INFINITY:
-            yield Room(limit - int(used) * page, f"{name} allows {_amount(limit)}")
+            yield Available(limit - int(used) * page, f"{name} allows {_amount(limit)}")
 
 
-def _groups(swap: int) -> Iterator[Room]:
-    """Yield what each control group around the process leaves, of version 2 or 1."""
+def _groups(swap: int) -> Iterator[Available]:
+    """Yield the memory that each control group (version 2 or 1) leaves."""
     try:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
@@ -124,7 +124,7 @@ def _groups(swap: int) -> Iterator[Room]:
         folder, most, used = _VERSION_1 if kinds else _VERSION_2
         root = _CGROUP / folder
         group = root / place.strip("/")
-        # In a container the group's own path may not be there, but its root is.
+        # In a container the group's own path may not exist, but its root does.
         for part in [group, *group.parents] if group.exists() else [root]:
             if not part.is_relative_to(root):
                 break
@@ -132,12 +132,12 @@ def _groups(swap: int) -> Iterator[Room]:
             if limit is not None and now is not None:
                 cache = "total_inactive_file" if kinds else "inactive_file"
                 free = limit - now + (_number(part / "memory.stat", cache) or 0)
-                text = f"the control group of the process has {_amount(limit)}"
-                yield Room(free + swap, text)
+                text = f"the control group of the process allows {_amount(limit)}"
+                yield Available(free + swap, text)
 
 
 def _number(path: Path, name: str = "") -> int | None:
-    """Return the number in a file of the kernel, or the one that follows a name.
+    """Return the number in a kernel file, or the one that follows a name.
 
     None if there is no such file or name, and for the word "max".
     """
@@ -152,7 +152,7 @@ def _number(path: Path, name: str = "") -> int | None:
 
 
 def _amount(count: float) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as readable text."""
     if count < 2**30:
         return f"{count / 2**20:.1f} MB"
     return f"{count / 2**30:.1f} GB"

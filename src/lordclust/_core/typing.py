@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-#: Whatever NumPy makes an array of.
+#: Anything that ``numpy.asarray`` accepts.
 ArrayLike: TypeAlias = npt.ArrayLike
 FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -18,11 +18,11 @@ Graph: TypeAlias = Any
 Samples: TypeAlias = Any
 #: An estimator that is compatible with scikit-learn.
 Estimator: TypeAlias = Any
-#: A matplotlib Axes, of a library that is optional and loaded late.
+#: A matplotlib Axes; matplotlib is optional and imported late.
 Axes: TypeAlias = Any
 #: How S is computed from X: a name, or f(X) -> S such as a KNNGraph.
 Affinity: TypeAlias = str | Callable[..., Graph]
 PathLike: TypeAlias = str | os.PathLike[str]
-#: What ``random_state`` may be.
+#: Values that ``random_state`` accepts.
 Seed: TypeAlias = int | np.random.RandomState | None
 Json: TypeAlias = dict[str, object]

@@ -1,4 +1,4 @@
-"""Checks of what users pass: each error is one clear sentence.
+"""Validation of user input, with error messages that state what to do.
 
 The bottom layer: every package may use it, and it uses none of them.
 """
@@ -17,11 +17,11 @@ from scipy import sparse
 from lordclust._core.memory import check_dense_memory
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
 
-#: Asymmetry relative to max|S| that counts as rounding, and is averaged away.
+#: Asymmetry relative to max|S| that counts as rounding error, and is averaged away.
 SYMMETRY_TOL = 1e-8
-#: Largest distance of sum(proportions) from 1 that counts as rounding.
+#: Largest distance of sum(proportions) from 1 that counts as rounding error.
 SUM_TOL = 1e-6
-#: How far squares of similarities stay from the ends of a type's range, for sums.
+#: Margin between squared similarities and the limits of a type's range, for sums.
 SPARE_RANGE = 1e-3
 
 _BLOCK_ROWS = 256
@@ -46,14 +46,14 @@ def check_similarity(
         Raise an error for negative entries. A string names the method that needs this,
         such as ``"SymNMF"``, in the message.
     any_unit : bool, default=False
-        Accept numbers of any size: for work that forms no squares.
+        Accept numbers of any magnitude, for computations without squares.
 
     Returns
     -------
     S : ndarray or scipy.sparse.csr_array, shape (n, n)
         float32 stays float32, everything else becomes float64. A dense S is
         C-contiguous; a sparse one has sorted indices without duplicates, of int32
-        where they fit. The input is never changed, and copied only when needed.
+        if they fit. The input is never changed, and copied only when needed.
 
     Notes
     -----
@@ -78,8 +78,8 @@ def check_square(S: Graph, name: str = "S") -> Graph:
     S = S if sparse.issparse(S) else to_array(S, name)
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(
-            f"{name} must be a square matrix, got shape {S.shape}. Pass similarities "
-            'of all samples with all, or pass X with affinity="knn".'
+            f"{name} must be a square matrix, got shape {S.shape}. Pass the "
+            'similarities of all pairs of samples, or X with affinity="knn".'
         )
     if S.shape[0] == 0:
         raise ValueError(
@@ -93,8 +93,8 @@ def check_square(S: Graph, name: str = "S") -> Graph:
 def check_indices(X: Graph) -> None:
     """Raise an error for a CSR or CSC array with indices out of bounds."""
     X.check_format(full_check=True)
-    # SciPy skips this where the last end is 0 or less, as if there were no entries;
-    # and its differences of the ends may overflow.
+    # SciPy skips this check if the last entry of indptr is 0 or less, and its
+    # differences of indptr may overflow.
     if np.any(X.indptr[1:] < X.indptr[:-1]):
         raise ValueError("indptr must be a non-decreasing sequence")
 
@@ -162,7 +162,7 @@ def split_proportions(proportions: Any) -> tuple[ArrayLike | None, float]:
     is_number = isinstance(strength, numbers.Real) and not isinstance(strength, bool)
     if not is_number or not float(strength) >= 0:
         raise (ValueError if is_number else TypeError)(
-            "proportions=(prior, strength) needs a number of 0 or more as strength, "
+            "strength in proportions=(prior, strength) must be a number of 0 or more, "
             f"got {strength!r}. Try 1, or leave it out for exact proportions."
         )
     return prior, float(strength)
@@ -172,10 +172,10 @@ def check_n_clusters(n_clusters: object, n_samples: int) -> int:
     """Return n_clusters as an int from 1 to n_samples."""
     allowed = f"n_clusters must be an integer from 1 to n_samples={n_samples}"
     if not _is_integer(n_clusters):
-        raise TypeError(f"{allowed}, got {n_clusters!r}. Pass a whole number.")
+        raise TypeError(f"{allowed}, got {n_clusters!r}.")
     if not 1 <= n_clusters <= n_samples:
         raise ValueError(
-            f"{allowed}, got {n_clusters}. Use fewer clusters or more samples."
+            f"{allowed}, got {n_clusters}. Pass a smaller n_clusters or more samples."
         )
     return int(n_clusters)
 
@@ -241,11 +241,11 @@ def check_known_labels(
     if labels.shape != (n,):
         raise ValueError(
             f"known_labels must hold n_samples={n} numbers, got shape {labels.shape}. "
-            "Pass one for each sample, -1 where it is unknown."
+            "Pass one for each sample, -1 if it is unknown."
         )
     if labels.dtype.kind not in "iu":
         raise TypeError(
-            f"known_labels must hold whole numbers, got {labels.dtype}. Use -1 for "
+            f"known_labels must hold integers, got {labels.dtype}. Use -1 for "
             "unknown, and number the clusters from 0."
         )
     labels = labels.astype(np.int64)
@@ -260,17 +260,16 @@ def check_known_labels(
     return labels if (labels >= 0).any() else None
 
 
-def check_room(known: IntArray, shares: FloatArray, p: FloatArray) -> None:
-    """Raise an error if known labels fill a cluster beyond its proportion."""
+def check_known_shares(known: IntArray, shares: FloatArray, p: FloatArray) -> None:
+    """Raise an error if the known labels of a cluster exceed its proportion."""
     has = known >= 0
     taken = np.bincount(known[has], p[has], minlength=len(shares))
     worst = int((taken - shares).argmax())
     if taken[worst] > shares[worst] + 1e-12:
         raise ValueError(
-            f"known_labels put a share of {taken[worst]:.4g} of the samples into "
-            f"cluster {worst}, which has the proportion {shares[worst]:.4g}. Pass "
-            "proportions with room for them, or soft ones such as "
-            "proportions=(None, 1)."
+            f"known_labels assign a share of {taken[worst]:.4g} of the samples to "
+            f"cluster {worst}, more than its proportion {shares[worst]:.4g}. Pass a "
+            "larger proportion, or soft ones such as proportions=(None, 1)."
         )
 
 
@@ -320,7 +319,7 @@ def check_dense_size(n: int, max_dense: object, who: str) -> None:
 
 
 def check_positive(value: object, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above 0, or of 0 or more."""
+    """Return value as a finite float above 0, or of 0 or more with ``or_zero``."""
     what = "of 0 or more" if or_zero else "above 0"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number {what}, got {value!r}.")
@@ -331,7 +330,7 @@ def check_positive(value: object, name: str, *, or_zero: bool = False) -> float:
 
 
 def check_nonnegative(value: object, name: str) -> float:
-    """Return a finite number of 0 or more."""
+    """Return value as a finite float of 0 or more."""
     return check_positive(value, name, or_zero=True)
 
 
@@ -350,14 +349,14 @@ def check_dtype(dtype: DTypeLike) -> np.dtype:
 
 
 def check_choice(value: object, known: Iterable[str], name: str) -> str:
-    """Return one of the known words."""
+    """Return value if it is one of the known names; raise an error otherwise."""
     if not isinstance(value, str) or value not in known:
         raise unknown_name(name, value, known)
     return value
 
 
-def refuse_both(other: object, name: str, given: str) -> None:
-    """Raise an error for a value that another one, already given, determines."""
+def check_not_both(other: object, name: str, given: str) -> None:
+    """Raise an error if two parameters are given that determine each other."""
     if other is not None:
         raise ValueError(
             f"{name} and {given} were both given, but one determines the other. "
@@ -456,7 +455,7 @@ def _check_finite(values: FloatArray, name: str) -> None:
 
 
 def _to_csr(S: Graph, name: str) -> sparse.csr_array:
-    """Return a canonical CSR array that leaves the memory of S as it was."""
+    """Return S as a canonical CSR array; S itself is not changed."""
     csr = sparse.csr_array(_to_float(S, name))
     check_indices(csr)
     if not csr.has_canonical_format:
@@ -470,7 +469,7 @@ def _to_csr(S: Graph, name: str) -> sparse.csr_array:
 
 
 def _to_symmetric(S: Graph, name: str) -> Graph:
-    """Return S, or (S + S') / 2 where rounding made it asymmetric."""
+    """Return S, or (S + S') / 2 if rounding made it asymmetric."""
     gap, scale = _asymmetry(S)
     rounding = 8.0 * float(np.finfo(S.dtype).eps)
     if gap > max(SYMMETRY_TOL, rounding) * scale:
@@ -506,13 +505,13 @@ def check_mu(mu: Any) -> FloatArray:
     if mu.ndim != 1 or mu.size == 0 or not np.all(np.isfinite(mu)) or np.any(mu <= 0):
         raise ValueError(
             f"mu must be a vector of positive numbers, got shape {mu.shape} with "
-            f"minimum {mu.min() if mu.size else 'none'}; take the square roots of "
-            "the cluster proportions."
+            f"minimum {mu.min() if mu.size else 'none'}. Pass the square roots of the "
+            "cluster proportions."
         )
     norm = float(np.linalg.norm(mu))
     if abs(norm - 1) > 1e-6:
         raise ValueError(
-            f"mu must have Euclidean norm 1, got {norm:.6g}; it holds the square "
-            "roots of proportions that sum to 1."
+            f"mu must have Euclidean norm 1, got {norm:.6g}. Pass the square roots of "
+            "proportions that sum to 1."
         )
     return np.asarray(mu / norm)

@@ -1,4 +1,4 @@
-"""Other paths to the same problem: how far labels depend on the path."""
+"""Other paths through the same problem: how much the labels depend on the path."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -18,7 +18,7 @@ from lordclust.solver.start import random_start
 def other_paths(
     problem: Problem, tau: float, seeds: Sequence[int], n_threads: int, limits: Limits
 ) -> list[SolverResult]:
-    """Return where a path for each seed ends.
+    """Return the last solution of one path per seed.
 
     Paths have equal steps and begin at a random point and a random small tau.
     """
@@ -27,7 +27,7 @@ def other_paths(
         step, rng = STEPS[i % len(STEPS)], np.random.default_rng(seed)
         solver = make_solver(problem, n_threads=n_threads)
         solver.put(random_start(problem.omega, rng))
-        # Paths that begin this late run no race, which would bring them together.
+        # Paths that begin this late skip the race of starts, which would unite them.
         begin = SCOUT_STEP + step * rng.random()
         taus = np.append(np.arange(begin, tau - step / 2, step), tau)
         for _ in walk(solver, problem, tau, limits, taus=taus):
@@ -39,7 +39,7 @@ def other_paths(
 def compared(
     own: IntArray, others: list[IntArray], objectives: list[float], k: int
 ) -> Agreement:
-    """Return how far other labels agree with ``own``, and with each other."""
+    """Return how well other labels agree with ``own``, and with each other."""
     from sklearn.metrics import adjusted_rand_score
 
     labels = np.array([named_like(other, own, k) for other in others])

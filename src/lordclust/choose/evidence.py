@@ -26,9 +26,9 @@ from lordclust.rounding.spectral import TINY, random_walk_eigenvectors
 N_COMPONENTS = 60
 #: Above this many features their covariance is not formed.
 COVARIANCE_UP_TO = 1500
-#: Prior of a cluster's mean: N(0, Sigma / KAPPA), next to flat.
+#: Prior of a cluster's mean: N(0, Sigma / KAPPA), nearly flat.
 KAPPA = 0.01
-#: Components of less variance than this part of the largest are rounding.
+#: Components with less variance than this fraction of the largest are rounding error.
 ROUNDING = 1e-12
 
 
@@ -42,7 +42,7 @@ class Score(NamedTuple):
     graph : float
         n times the mutual information between the labels of neighbours.
     n_components : int
-        Leading components that the log Bayes factor is largest for.
+        Number of leading components with the largest log Bayes factor.
     """
 
     features: float
@@ -51,7 +51,7 @@ class Score(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Both together."""
+        """Sum of both."""
         return self.features + self.graph
 
 
@@ -105,7 +105,7 @@ class Evidence:
 
     def score(self, labels: IntArray) -> Score:
         """Return the evidence for labels; equal partitions are scored once."""
-        # The last bits depend on the numbers of the clusters: use those of the key,
+        # The last bits depend on how clusters are numbered: use the numbers of the key,
         # whichever of several threads comes first.
         labels = _renamed(labels, self.k)
         key = labels.tobytes()
@@ -169,7 +169,7 @@ def gaussian_evidence(
 def neighbour_information(S: Graph, labels: IntArray, n_clusters: int) -> float:
     """Return the mutual information between the labels at the ends of an edge.
 
-    Edges are drawn with probabilities in proportion to their similarities, which must
+    Edges are drawn with probabilities proportional to their similarities, which must
     not be negative.
     """
     joint = _between_clusters(S, labels, n_clusters)
@@ -241,7 +241,7 @@ def spectral_components(S: Graph) -> FloatArray:
 
 
 def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return scores of total covariance I, each leading span kept.
+    """Return scores with total covariance I; leading columns keep their span.
 
     Columns that are constant, or copies of earlier ones, are left out.
     """

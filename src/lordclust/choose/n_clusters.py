@@ -167,7 +167,7 @@ def suggest_k(
         Number of reweighted graphs, at least 3. The time grows in proportion; standard
         errors shrink.
     random_state : int, RandomState or None, default=None
-        For the weights and starts; without it the result is the same every time.
+        Seed of the weights and starts; with None the result is the same every time.
     n_jobs : int, optional
         Number of threads, one path each; all cores by default. The result does not
         depend on it.
@@ -282,7 +282,7 @@ def _agreement(a: IntArray, b: IntArray) -> float:
     return 2 * (both * apart - only_a * only_b) / most if most else 0.0
 
 
-# -- text and picture -------------------------------------------------------------
+# -- text and plots ---------------------------------------------------------------
 
 
 def _lines(found: KSuggestion) -> Iterator[str]:
@@ -297,7 +297,7 @@ def _lines(found: KSuggestion) -> Iterator[str]:
 
 
 def _columns(found: KSuggestion) -> Iterator[tuple[Any, ...]]:
-    """Return k, eigengap, stability, its error and the score, for each k."""
+    """Return an iterator over (k, eigengap, stability, its error, score)."""
     columns = (found.ks, found.eigengaps, found.stability, found.errors, found.score)
     return zip(*columns, strict=True)
 
@@ -357,7 +357,7 @@ def _draw_gaps(axes: Axes, found: KSuggestion) -> None:
 
 
 def _style(axes: Axes, found: KSuggestion, title: str) -> None:
-    """Give a panel its title, quiet spines, and whole numbers below."""
+    """Set a panel's title, muted spines and integer ticks."""
     axes.set_title(title, loc="left", size=11, color=INK, weight="bold")
     every = -(-len(found.ks) // 20)  # no more ticks than can be read
     axes.set_xticks(found.ks[::every])

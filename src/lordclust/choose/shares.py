@@ -2,8 +2,8 @@
 
 Every tau of every path gives a partition into the most probable clusters. The
 partition with the most evidence (:mod:`lordclust.choose.evidence`) is kept. To choose
-the shares too, its sizes become the shares asked for and B-LoRD is solved again from
-there, for as long as the evidence grows.
+the shares too, its sizes become the requested shares and B-LoRD is solved again from
+there, as long as the evidence increases.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from lordclust.solver.start import (
     spectral_start,
 )
 
-#: Steps in tau of the paths. Steps lead to different optima, where seeds alone do not.
+#: Steps in tau of the paths: different steps lead to different optima, seeds seldom do.
 STEPS = (0.02, 0.03, 0.04, 0.06)
 #: Above this many samples only the two coarsest paths and half the rounds are used.
 MANY = 20_000
@@ -37,19 +37,19 @@ MANY = 20_000
 FIRST, BACK = 0.02, tuple(np.round(np.arange(1.0, 0.05, -0.1), 1))
 #: Where the path from the clusters of leading eigenvectors begins.
 LATE = 0.4
-#: Steps of the path that goes on from the partition kept, and of a fresh one.
+#: Steps of the path that continues from the kept partition, and of a new one.
 ON, FRESH = 0.05, 0.06
-#: A piece of the graph smaller than this part of an equal share is not a cluster.
+#: A piece of the graph smaller than this fraction of an equal share is not a cluster.
 SMALL_PIECE = 0.1
-#: How often shares are taken from the partition kept.
+#: How often shares are taken from the kept partition.
 ROUNDS = 4
-#: How much of the work the first round is, about.
+#: Approximate share of the work that the first round takes.
 FIRST_ROUND = 0.5
 
 
 @dataclass(frozen=True)
 class Search:
-    """What all candidates share.
+    """Settings that all candidates share.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Search:
     n_threads : int
         Paths that are followed at the same time.
     notify : callable
-        Called with what was solved and its part of the work; returns whether to stop.
+        Called with what was solved and its share of the work; returns whether to stop.
     enough : Event
-        Set once it has returned True: then the best candidate so far is kept.
+        Set once ``notify`` has returned True: the best candidate so far is kept.
     """
 
     evidence: Evidence
@@ -75,7 +75,7 @@ class Search:
     enough: Event = field(default_factory=Event)
 
     def solved(self, tau: float, part: float) -> bool:
-        """Report a tau; return whether it is enough, of this path or another."""
+        """Report a solved tau; return whether to stop, on this path or another."""
         if self.notify(f"tau {tau:.3f}", part):
             self.enough.set()
         return self.enough.is_set()
@@ -140,7 +140,7 @@ def choose(problem: Problem, search: Search, *, shares: bool) -> tuple[Kept, Sel
     if pieces is not None:
         return _keep_pieces(search, problem, pieces)
     if not search.evidence.has_features:
-        rounds = 1  # eigenvectors of the graph tell too little about sizes to go on
+        rounds = 1  # eigenvectors of the graph carry too little information on sizes
     else:
         rounds = ROUNDS if len(problem.omega.mass) <= MANY else ROUNDS // 2
     kept, seen = _explore(search, _begin(search, problem), 0, FIRST_ROUND)
@@ -152,7 +152,7 @@ def choose(problem: Problem, search: Search, *, shares: bool) -> tuple[Kept, Sel
         seen += more
         worse = found.candidate.score.total <= kept.candidate.score.total
         if worse and search.enough.is_set():
-            break  # cut short, it need not be as good
+            break  # an interrupted round need not be as good
         # Its sizes become the shares, also if B-LoRD then finds nothing better.
         kept = found
         if worse:
@@ -161,7 +161,7 @@ def choose(problem: Problem, search: Search, *, shares: bool) -> tuple[Kept, Sel
 
 
 def _pieces(search: Search, problem: Problem) -> IntArray | None:
-    """Return the clusters that the graph consists of, if it is in pieces.
+    """Return the pieces of the graph as clusters, if it consists of separate pieces.
 
     Given the labels of neighbours, all labels together must carry less than one nat of
     information. Pieces far below an equal share are outliers, not clusters.
@@ -182,7 +182,7 @@ def _pieces(search: Search, problem: Problem) -> IntArray | None:
 def _keep_pieces(
     search: Search, problem: Problem, labels: IntArray
 ) -> tuple[Kept, Selection]:
-    """Return the pieces as the partition kept, at the softest tau that has them."""
+    """Return the pieces as the kept partition, at the softest tau that yields them."""
     omega = problem.omega
     shares = np.bincount(labels, omega.weight) / omega.weight.sum()
     omega = replace(omega, mu=np.sqrt(shares))
@@ -200,7 +200,7 @@ def _keep_pieces(
 
 
 def solve_kept(kept: Kept, limits: Limits, tau: float) -> SolverResult:
-    """Return the solution at tau on the branch of what was kept."""
+    """Return the solution at tau on the branch of the kept candidate."""
     between = np.arange(
         kept.candidate.tau, tau, ON if tau > kept.candidate.tau else -ON
     )
@@ -272,8 +272,8 @@ def _explore(
 ) -> tuple[Kept, list[Candidate]]:
     """Follow the paths in parallel; return the best candidate, and all of them.
 
-    Paths that have not begun when it is enough are left out. ``part`` is the round's
-    part of all work.
+    Paths that have not begun when the search is stopped are left out. ``part`` is the
+    round's share of all work.
     """
     gain = part / sum(len(trail.taus) for trail in what.trails)
 

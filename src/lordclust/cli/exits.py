@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust._core.memory import NoRoomError
+from lordclust._core.memory import NotEnoughMemoryError
 from lordclust.cli import entry
 from lordclust.files.atomic import remove_hidden_files
 from lordclust.files.error import WriteError, printable
@@ -82,7 +82,9 @@ def _failure(error: BaseException) -> Failure:
         return Failure(NOTHING_WRITTEN, INTERRUPTED)
     if isinstance(error, ValueError):
         return Failure(str(error), BAD_INPUT)
-    if isinstance(error, NoRoomError | ImportError | WriteError):  # complete sentences
+    if isinstance(
+        error, NotEnoughMemoryError | ImportError | WriteError
+    ):  # complete sentences
         return Failure(str(error))
     if isinstance(error, MemoryError):
         detail = f" ({str(error).rstrip('.')})" if str(error) else ""

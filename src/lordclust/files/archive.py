@@ -20,11 +20,11 @@ from lordclust.files.error import InputError, allowance, input_errors
 from lordclust.files.source import Source
 
 DOCUMENT = "document.json"
-#: Bytes of a document: parsing it takes up to thirty times the memory.
+#: Largest size of a document in bytes: parsing it takes up to thirty times the memory.
 LONGEST_DOCUMENT = 32 * 2**20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 _DAMAGED = (
-    "it is not a model file, or it is cut or damaged ({reason}). Save the model again."
+    "it is not a model file, or damaged or truncated ({reason}). Save the model again."
 )
 
 Arrays: TypeAlias = dict[str, Any]
@@ -37,7 +37,7 @@ def write_archive(
     *,
     force: bool = False,
 ) -> None:
-    """Write a document and arrays into one file, complete or not at all.
+    """Write a document and arrays to one file, atomically.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def write_archive(
         raise InputError(
             path,
             f"names and settings must take at most {LONGEST_DOCUMENT >> 20} MB, got "
-            f"{len(head) >> 20} MB. Keep large data, such as arrays, in a file of "
-            "their own.",
+            f"{len(head) >> 20} MB. Store large data, such as arrays, in a separate "
+            "file.",
         )
     with atomic_file(path, force) as file:
         _write_members(file, head, arrays, ZIP_DEFLATED)
         packed = file.tell()
         if sum(array.nbytes for array in arrays.values()) > allowance(packed) // 2:
-            # So regular that a reader would take it for a zip bomb.
+            # It compresses so well that a reader would consider it a zip bomb.
             file.seek(0)
             file.truncate()
             _write_members(file, head, arrays, ZIP_STORED)
@@ -82,7 +82,7 @@ def _write_members(file: IO[bytes], head: str, arrays: Arrays, method: int) -> N
     """Write the members of an archive; equal contents give equal bytes."""
 
     def write(name: str, content: bytes) -> None:
-        member = ZipInfo(name)  # dated 1980, whatever the day
+        member = ZipInfo(name)  # dated 1980, for reproducible files
         member.compress_type = method
         archive.writestr(member, content)
 
@@ -108,8 +108,8 @@ def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
     Raises
     ------
     InputError
-        If it is cut, damaged, or not such an archive. Memory is allocated only as far
-        as the size of the file makes plausible.
+        If it is truncated, damaged, or not such an archive. No more memory is
+        allocated than is plausible for the size of the file.
     """
     source, arrays = Source(str(path)), {}
     with input_errors(source.path, _DAMAGED), open_zip(source) as archive:
@@ -117,7 +117,7 @@ def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
         listed = document["arrays"]
         expected = sorted([DOCUMENT, *(f"{name}.npy" for name in listed)])
         if sorted(archive.namelist()) != expected:
-            raise ValueError("its members are not those it lists")
+            raise ValueError("its members differ from its list")
         for name, description in listed.items():
             if not _NAME.fullmatch(name):
                 raise ValueError(f"an array is called {name[:100]!r}")

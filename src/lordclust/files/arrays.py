@@ -46,7 +46,7 @@ def read_npy(content: bytes, path: str) -> Array:
     """Return the array in the bytes of a .npy file.
 
     The declared type and shape are compared with the data before any memory is
-    allocated. Pickled objects are refused.
+    allocated. Pickled objects raise an error.
     """
     stream = io.BytesIO(content)
     shape, fortran, dtype = _npy_header(stream, path)
@@ -61,15 +61,15 @@ def read_npy(content: bytes, path: str) -> Array:
         raise InputError(
             path,
             f"it claims an array of shape {_short(shape)} and type {_short(dtype)}, "
-            f"but holds {len(data)} bytes of data. It is cut or damaged: write it "
-            "again.",
+            f"but holds {len(data)} bytes of data. It is truncated or "
+            "damaged: write it again.",
         )
     flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
 def _short(claim: object) -> str:
-    """Return what a header claims, shortened: it may have thousands of digits."""
+    """Return a value from a header, shortened: it may have thousands of digits."""
     text = str(claim)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -88,8 +88,8 @@ def _npy_header(
     except Exception as error:  # a damaged header fails in many ways
         raise InputError(
             path,
-            "it does not begin like a numpy array. It is cut or damaged: write it "
-            "again with numpy.save.",
+            "it does not begin like a numpy array. It is truncated or "
+            "damaged: write it again with numpy.save.",
         ) from error
 
 
@@ -121,7 +121,7 @@ def _texts(values: Array) -> list[str]:
 
 @contextmanager
 def open_zip(source: Source) -> Iterator[ZipFile]:
-    """Open an archive, unless it unpacks to more than is plausible."""
+    """Open an archive; raise an error if its unpacked size is not plausible."""
     with source.open() as file, ZipFile(file) as archive:
         members = archive.infolist()
         if any(member.compress_type not in _COMPRESSIONS for member in members):
@@ -143,7 +143,7 @@ def open_zip(source: Source) -> Iterator[ZipFile]:
 def read_member(archive: ZipFile, name: str) -> bytes:
     """Return the content of a member, at most one byte more than it claims.
 
-    Without a limit, zipfile would unpack two gigabytes before it compares.
+    Without a limit, zipfile would unpack two gigabytes before it checks the size.
     """
     with archive.open(name) as file:
         return file.read(archive.getinfo(name).file_size + 1)
@@ -181,8 +181,7 @@ def chosen(
         if name is not None and name not in names:
             raise InputError(
                 source.path,
-                f"{what} is {name!r}, but the arrays are {shortened(names)}. Give one "
-                "of these.",
+                f"{what} must be one of the arrays {shortened(names)}, got {name!r}.",
             )
         return None if name is None else _texts(load(str(name)))
 
@@ -208,7 +207,7 @@ def _name_of_samples(names: list[str], source: Source, options: ReadOptions) -> 
         known = shortened(names) or "none"
         raise InputError(
             source.path,
-            f"there is no array {name!r}; the arrays are: {known}. Name one with "
+            f"there is no array {name!r}; the arrays are: {known}. Select one with "
             'columns="array:NAME".',
         )
     return name
@@ -235,7 +234,7 @@ def _sparse_matrix(load: Callable[[str], Array], source: Source) -> Matrix:
 
 
 def check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
-    """Refuse a shape whose empty rows would fill the memory."""
+    """Raise an error for a shape whose empty rows would fill the memory."""
     if len(shape) != 2 or min(shape) < 0 or max(shape) > entries + _EMPTY_ROWS:
         raise InputError(
             path,

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, one at a time or several together."""
+"""Atomic writing of one file, or of several files together."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lordclust.files.error import InputError, WriteError
 
-if TYPE_CHECKING:  # it imports numpy, which the command line loads late
+if TYPE_CHECKING:  # imports numpy, which the command line loads late
     from lordclust._core.typing import PathLike
 
-#: Errors of a disk that is full, over a quota or a limit, broken, or read-only.
+#: Errors of a disk that is full, over a quota or a limit, defective, or read-only.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
@@ -42,7 +42,7 @@ _HIDDEN: set[Path] = set()
 def atomic_file(
     path: PathLike, force: bool = False, *, text: bool = False
 ) -> Iterator[IO[Any]]:
-    """Open a file for writing; it gets its name when it is complete.
+    """Open a file for writing, which appears under its name once it is complete.
 
     Everything is written to a hidden file in the same folder, which is synced to disk
     and renamed at the end. If anything fails, including by an interrupt, the hidden
@@ -150,11 +150,11 @@ def check_target(path: PathLike, force: bool = False) -> Path:
     target = Path(os.path.realpath(path))
     folder = str(target.parent)
     if target.is_dir():
-        raise InputError(path, "this is a folder. Give the name of a file.")
+        raise InputError(path, "this is a folder. Pass the name of a file.")
     if target.is_file() and not force:
         raise InputError(
             path,
-            "this file exists already. Give another name, or replace it with "
+            "this file exists already. Pass another name, or replace it with "
             "force=True (--force).",
         )
     if not target.parent.is_dir():
@@ -179,7 +179,7 @@ def _opened(path: PathLike, place: Path, mode: str, text: bool) -> Iterator[IO[A
         file = open(place, mode if text else f"{mode}b", **settings)  # noqa: SIM115
     except OSError as error:
         raise InputError(
-            path, f"it cannot be written ({error.strerror}). Give another name."
+            path, f"it cannot be written ({error.strerror}). Pass another name."
         ) from error
     try:
         with file:

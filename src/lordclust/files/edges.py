@@ -18,13 +18,13 @@ def read_edges(source: Source, options: ReadOptions) -> Table:
     Lines that begin with # or % are comments. Words are separated by tabs if the line
     has one, so that ids may contain spaces, otherwise by blanks. Samples are numbered
     as they first appear. An edge without weight has weight 1. Of a -> b and b -> a the
-    larger weight is used; duplicate edges are refused, because it is unclear whether
-    their weights should be added.
+    larger weight is used; duplicate edges raise an error, because it is unclear
+    whether their weights should be added.
     """
     with source.lines() as lines:
         ids, ends, weights, places = _parsed(lines, source.path)
     if not weights:
-        raise InputError(source.path, "there are no edges. Give lines 'a b weight'.")
+        raise InputError(source.path, "there are no edges. Write lines 'a b weight'.")
     S = _joined(ids, np.array(ends).reshape(-1, 2), np.array(weights), places,
                 source.path)  # fmt: skip
     return Table(S, ids=ids, source=source.path)
@@ -35,7 +35,7 @@ def _parsed(
 ) -> tuple[list[str], "array[int]", "array[float]", "array[int]"]:
     """Return samples, the two ends of each edge, the weights, and the lines.
 
-    Arrays, because lists of numbers take ten times the memory.
+    They are arrays, because lists of numbers take ten times the memory.
     """
     number: dict[str, int] = {}
     ends, weights, places = array("q"), array("d"), array("q")
@@ -68,8 +68,8 @@ def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
     if not np.isfinite(weight):
         raise InputError(
             path,
-            f"line {place} has the weight {words[2]!r}, but a weight must be a "
-            "finite number. Correct it.",
+            f"a weight must be a finite number, got {words[2]!r} in line {place}. "
+            "Correct it.",
         )
     return words[0], words[1], weight
 
@@ -81,7 +81,7 @@ def _joined(
     places: Sequence[int],
     path: str,
 ) -> Matrix:
-    """Return the symmetric graph, the larger weight where both directions are given."""
+    """Return the symmetric graph with the larger weight of the two directions."""
     n = len(ids)
     low, high = ends.min(axis=1), ends.max(axis=1)
     backward = ends[:, 0] > ends[:, 1]

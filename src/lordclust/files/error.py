@@ -1,4 +1,4 @@
-"""The errors that a bad file raises, and how much a compressed file may unpack to."""
+"""Errors for invalid files, and limits on the size of unpacked files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # it imports numpy, which the command line loads late
+if TYPE_CHECKING:  # imports numpy, which the command line loads late
     from lordclust._core.typing import PathLike
 
-#: Bytes that any compressed file may unpack to; less for text, because parsing it takes
-#: up to ten times the memory.
+#: Bytes that any compressed file may unpack to; fewer for text, because parsing it
+#: takes up to ten times the memory.
 ROOM, TEXT_ROOM = 256 * 2**20, 64 * 2**20
-#: Beyond that, how many times its own size: real data stay below, zip bombs reach 1000.
+#: Larger files may unpack to this many times their size; zip bombs reach 1000.
 RATIO = 200
-#: Characters of a message; names in a file may have any length.
+#: Largest number of characters of a message; names in a file may have any length.
 LONGEST = 1000
 
 
@@ -38,7 +38,7 @@ class InputError(ValueError):
 
 
 class WriteError(OSError):
-    """A file that could not be written to its end, explained in one sentence."""
+    """A file that could not be written completely, explained in one sentence."""
 
     def __init__(self, path: PathLike, error: OSError) -> None:
         super().__init__(error.errno, error.strerror or str(error), str(path))
@@ -53,10 +53,10 @@ class WriteError(OSError):
 
 @contextmanager
 def input_errors(path: str, damaged: str) -> Iterator[None]:
-    """Turn whatever a reader raises into an InputError.
+    """Turn all errors of a reader into an InputError.
 
-    Damaged files fail in many ways; ``damaged`` is the sentence for them, with a
-    place for the {reason}.
+    Damaged files fail in many ways; ``damaged`` is the message for them, with a
+    placeholder {reason}.
     """
     try:
         yield
@@ -80,12 +80,12 @@ def printable(text: str) -> str:
 
 
 def allowance(packed: int, *, text: bool = False) -> int:
-    """Return how many bytes a file of a compressed size may unpack to."""
+    """Return how many bytes a compressed file of this size may unpack to."""
     return (TEXT_ROOM if text else ROOM) + RATIO * packed
 
 
 def check_unpacked(path: str, unpacked: float, most: int, advice: str) -> None:
-    """Refuse a file that unpacks to more bytes than its allowance."""
+    """Raise an error for a file that unpacks to more bytes than its allowance."""
     if unpacked > most:
         raise InputError(
             path,

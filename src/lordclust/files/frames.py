@@ -1,4 +1,4 @@
-"""Tables of other libraries: Parquet by pyarrow, h5ad by anndata."""
+"""Files of other libraries: Parquet with pyarrow, h5ad with anndata."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
 
 
 def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
-    """Return the columns to read, if each has one value per row."""
+    """Return the columns to read; raise an error unless each has one value per row."""
     names = list(schema.names)
     found = {*roles.features, roles.label, roles.id}
     if roles.first_is_free():
@@ -71,7 +71,7 @@ def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
 
 
 def _check_size(metadata: Any, source: Source) -> None:
-    """Refuse a table that unpacks to more than is plausible."""
+    """Raise an error for a table whose unpacked size is not plausible."""
     groups = range(metadata.num_row_groups)
     unpacked = sum(metadata.row_group(i).total_byte_size for i in groups)
     cells = metadata.num_rows * metadata.num_columns
@@ -84,17 +84,17 @@ def _check_size(metadata: Any, source: Source) -> None:
 
 
 def _is_text(kind: Any) -> bool:
-    """Return whether a type of Arrow is text, or bytes."""
+    """Return whether an Arrow type is text or bytes."""
     return any(word in str(kind) for word in ("string", "binary"))
 
 
 def _is_unique_text(column: Any) -> bool:
-    """Return whether a column of Arrow holds text without duplicates."""
+    """Return whether an Arrow column holds text without duplicates."""
     return "string" in str(column.type) and len(set(_texts(column))) == len(column)
 
 
 def _texts(column: Any) -> list[str]:
-    """Return the cells of a column of Arrow as text, "" where one is missing."""
+    """Return the cells of an Arrow column as text, "" for a missing one."""
     found: list[str] = []
     for chunk in column.chunks:
         if hasattr(chunk, "dictionary"):
@@ -112,7 +112,7 @@ def _text(value: object) -> str:
 
 
 def _numbers(column: Any, name: str, path: str) -> FloatArray:
-    """Return a column of Arrow as float64; missing cells are NaN."""
+    """Return an Arrow column as float64; missing cells are NaN."""
     kind = "string" if _is_text(column.type) else str(column.type)
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
         raise not_numeric(path, f"{name!r} is of type {kind}")
@@ -128,7 +128,7 @@ def read_h5ad(source: Source, options: ReadOptions) -> Table:
     except ImportError:
         raise missing_extra("anndata", "anndata") from None
     if source.path == "-":
-        raise InputError("-", "h5ad cannot be piped. Give the name of a file.")
+        raise InputError("-", "h5ad cannot be piped. Pass the name of a file.")
     check_hdf5(source)
     data = load(source.path)
     X, names = _h5ad_samples(data, source.path, options)
@@ -158,7 +158,7 @@ def _h5ad_samples(
     if (name := options.named("obsm")) is not None:
         return _entry(data.obsm, name, "obsm", path), None
     if data.X is None:
-        raise InputError(path, 'it holds no X. Name a matrix with columns="obsm:NAME".')
+        raise InputError(path, 'it has no X. Select a matrix by columns="obsm:NAME".')
     names = [str(name) for name in data.var_names]
     listed = options.listed()
     if listed is None:
@@ -173,7 +173,7 @@ def _entry(entries: Mapping[str, Any], key: str, what: str, path: str) -> Any:
         known = shortened(list(entries)) or "none"
         raise InputError(
             path,
-            f"there is no {what} entry {key!r}; there are: {known}. Name one with "
+            f"there is no {what} entry {key!r}; there are: {known}. Select one with "
             f'columns="{what}:NAME".',
         )
     return entries[key]

@@ -1,4 +1,4 @@
-"""Checks of HDF5 files before anndata reads them, because it reads everything."""
+"""Checks of HDF5 files before anndata, which reads everything, opens them."""
 
 import math
 import mmap
@@ -19,7 +19,7 @@ _GZIP_RATIO = 1032
 
 
 def check_hdf5(source: Source) -> None:
-    """Refuse a file that points outside itself, or unpacks to more than is plausible.
+    """Raise an error for links to other files, or an implausible unpacked size.
 
     Everything is counted once per link, because it is read once per link.
     """
@@ -30,7 +30,7 @@ def check_hdf5(source: Source) -> None:
 
 
 class _Inspection:
-    """A walk through a file that adds up the memory that reading it would take."""
+    """Walk through a file and add up the memory that reading it would take."""
 
     def __init__(self, source: Source, h5py: Any) -> None:
         self.h5py, self.path = h5py, source.path
@@ -75,7 +75,7 @@ class _Inspection:
             self._add(int(item.size) * self.longest * len(item.dtype.names or "x"))
 
     def _attributes(self, item: "Group | Dataset") -> None:
-        """Add the texts of attributes, as if each were the longest."""
+        """Add the bytes of attributes, as if each text were the longest."""
         for name in item.attrs:
             about = item.attrs.get_id(name)
             if about.dtype.hasobject:
@@ -112,10 +112,10 @@ class _Inspection:
 
 
 def _longest_text(source: Source) -> int:
-    """Return how long a text of variable length may be.
+    """Return the largest possible length of a text of variable length.
 
     Texts are stored in heaps, and many cells may point to one text. The library finds a
-    heap by its signature, and a text is within one.
+    heap by its signature, and a text lies within one heap.
     """
     longest, signature = 4096, b"GCOL\x01"
     if source.size == 0:

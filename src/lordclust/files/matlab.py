@@ -21,7 +21,7 @@ _MATRIX, _COMPRESSED = 14, 15
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 #: All types of parts: numbers, matrices, compressed ones, and text.
 _TYPES = frozenset({*_SIZES, _MATRIX, _COMPRESSED, 16, 17, 18})
-#: The class of sparse arrays, and which of their parts is which.
+#: The class of sparse arrays, and the positions of their parts.
 _SPARSE = 5
 _FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
 #: Bytes before the first array of version 5 to 7.
@@ -37,7 +37,7 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
     if content[:512].startswith((b"MATLAB 7.3", b"\x89HDF")):
         raise InputError(
             source.path,
-            "it is a MATLAB file of version 7.3, but versions up to 7 can be read. "
+            "its MATLAB version is 7.3, but only versions up to 7 can be read. "
             "Save it in MATLAB with save(name, '-v7').",
         )
     most = allowance(len(content))
@@ -45,7 +45,7 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
     known = whosmat(io.BytesIO(content))
     if len({name for name, *_ in known}) < len(known):
         raise InputError(
-            source.path, "two arrays have the same name. It is damaged: save it again."
+            source.path, "it is damaged: two arrays have the same name. Save it again."
         )
     tables = [n for n, shape, kind in known if kind in _KINDS and len(shape) == 2]
     for name, shape, kind in known:
@@ -71,7 +71,7 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
 
 
 def _unpacked(content: bytes, most: int, path: str) -> bytes:
-    """Return the file with its arrays uncompressed, if they are plausible.
+    """Return the file with its arrays uncompressed, if their sizes are plausible.
 
     SciPy trusts the size that a compressed array claims, and allocates the memory.
     """
@@ -99,7 +99,7 @@ def _unpacked(content: bytes, most: int, path: str) -> bytes:
 
 
 def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
-    """Refuse a matrix whose parts claim more bytes than it has, or do not fit."""
+    """Raise an error if the parts of a matrix claim too many bytes, or do not fit."""
     at, parts = 0, []
     while at + tag.size <= len(matrix):
         kind, length = tag.unpack_from(matrix, at)
@@ -111,7 +111,7 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
         parts.append((kind, matrix[begin : begin + length]))
     if at >= len(matrix) + tag.size:  # the last may lack its padding
         raise InputError(
-            path, "an array claims more than the file holds. It is cut: save it again."
+            path, "it is truncated: an array claims more than it holds. Save it again."
         )
     if not _is_trusted(parts, tag.format[0]):
         raise InputError(

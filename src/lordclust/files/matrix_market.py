@@ -1,6 +1,6 @@
-"""MatrixMarket files, dense or sparse, read with numpy alone.
+"""MatrixMarket files, dense or sparse, read with numpy only.
 
-scipy's reader is compiled code that a damaged file can crash.
+A damaged file can crash scipy's reader, which is compiled code.
 """
 
 import warnings
@@ -18,7 +18,7 @@ _BLOCK = 1 << 24  # bytes that are converted at once
 _MAGIC = b"%%matrixmarket"
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
-#: What the entry above the diagonal is to the one below.
+#: Factor from an entry below the diagonal to the one above it.
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
@@ -41,8 +41,8 @@ def read_mtx(content: bytes, path: str) -> Matrix:
     if len(numbers) != head.entries:
         raise InputError(
             path,
-            f"it claims {head.entries} entries, but holds {len(numbers)}. It is cut or "
-            "damaged: write it again.",
+            f"it claims {head.entries} entries, but holds {len(numbers)}. It is "
+            "truncated or damaged: write it again.",
         )
     make = _dense if head.layout == "array" else _sparse
     return make(numbers, head, path)
@@ -78,15 +78,15 @@ def _head(content: bytes, path: str) -> _Head:
     if entries > len(content):  # an entry takes two bytes or more
         raise InputError(
             path,
-            f"it claims {entries} entries, but holds {len(content)} bytes. It is cut "
-            "or damaged: write it again.",
+            f"it claims {entries} entries, but holds {len(content)} bytes. It is "
+            "truncated or damaged: write it again.",
         )
     check_sparse_shape(shape, entries, path)
     return _Head(layout, field, symmetry, shape, entries, body)
 
 
 def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], int]:
-    """Return the shape, and how many entries there must be."""
+    """Return the shape and the expected number of entries."""
     _, _, layout, _, symmetry = words
     parts = line.split()
     # No real matrix has a size with more digits.
@@ -94,7 +94,7 @@ def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], in
     if not sound or len(parts) != (2 if layout == "array" else 3):
         raise InputError(
             path,
-            "there is no line with the size of the matrix. It is cut, or not a "
+            "there is no line with the size of the matrix. It is truncated, or not a "
             "MatrixMarket file: write it with scipy.io.mmwrite.",
         )
     rows, columns, *rest = (int(part) for part in parts)
@@ -135,8 +135,8 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
     if wrong.size:
         raise InputError(
             path,
-            f"an entry has {width} numbers, but line {line + wrong[0] + 1} after the "
-            f"size has {words[wrong[0]]} words. It is damaged: write it again.",
+            f"an entry must have {width} numbers, but line {line + wrong[0] + 1} after "
+            f"the size has {words[wrong[0]]} words. It is damaged: write it again.",
         )
     try:
         with warnings.catch_warnings():

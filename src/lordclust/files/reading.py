@@ -1,4 +1,4 @@
-"""Read samples from a file, whatever its format."""
+"""Read samples from a file in any supported format."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table, checked
 from lordclust.files.text import read_csv, read_tsv
 
-#: How to read each format.
+#: The reader of each format.
 READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "csv": read_csv,
     "tsv": read_tsv,
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "edges": read_edges,
 }
 
-#: Formats by the suffix of a name, where it is not the format itself.
+#: Formats of suffixes that differ from the name of the format.
 SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet"}
 
 
@@ -74,14 +74,14 @@ def read(
     Raises
     ------
     InputError
-        If the file is damaged, not plausible, or does not hold finite numbers: one
-        sentence that states where, and what to do. No file can run code.
+        If the file is damaged, not plausible, or does not hold finite numbers. The
+        message states where, and what to do. No file can run code.
 
     Notes
     -----
     Semicolons and tabs are recognised in csv; with semicolons, numbers may have
     decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
-    symmetric by the larger weight, and duplicate edges are refused.
+    symmetric by the larger weight, and duplicate edges raise an error.
 
     Examples
     --------
@@ -98,22 +98,22 @@ def read(
     options = ReadOptions(columns, label_column, id_column, header, precomputed)
     kind = _format(source.path, format, precomputed)
     damaged = (
-        f"it cannot be read as {kind} ({{reason}}). It is cut, damaged or of another "
-        "format: write it again, or name the format."
+        f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "
+        "another format: write it again, or pass the format."
     )
     with input_errors(source.path, damaged):
         table = READERS[kind](source, options)
         if label_column is not None and table.labels is None:
             raise InputError(
                 source.path,
-                f"a file of format {kind} has no column of labels, but label_column is "
+                f"a file of format {kind} has no column of labels, got label_column="
                 f"{label_column!r}. Leave it out.",
             )
         return checked(table, precomputed=precomputed or kind == "edges")
 
 
 def _format(path: str, format: str | None, precomputed: bool) -> str:
-    """Return the format that is named, or that of the suffix."""
+    """Return the given format, or that of the suffix."""
     if format is not None:
         if format not in READERS:
             raise unknown_name("format", format, READERS)
@@ -125,7 +125,7 @@ def _format(path: str, format: str | None, precomputed: bool) -> str:
     if kind not in READERS:
         raise InputError(
             path,
-            f"the suffix {suffix!r} is not a known format. Name the format: one of "
+            f"the suffix {suffix!r} is not a known format. Pass the format: one of "
             f"{', '.join(READERS)}.",
         )
     return kind

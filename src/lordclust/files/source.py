@@ -46,7 +46,7 @@ class Source:
         return Path(self.path).stat().st_size
 
     def open(self) -> IO[bytes]:
-        """Return the bytes, decompressed if the name ends in .gz."""
+        """Open the file for reading, decompressed if the name ends in .gz."""
         if self.path == "-":
             return io.BytesIO(self._input)
         if not self.path.lower().endswith(".gz"):
@@ -60,11 +60,11 @@ class Source:
 
         def bounded() -> Iterator[str]:
             while line := text.readline(LINE):
-                if len(line) == LINE:  # an endless one must not fill the memory
+                if len(line) == LINE:  # an endless line must not fill the memory
                     raise InputError(
                         self.path,
                         f"a line is longer than {LINE // 2**20} million characters. "
-                        "Give one sample per line, or use another format.",
+                        "Write one sample per line, or use another format.",
                     )
                 yield line
 
@@ -89,15 +89,15 @@ class Source:
                     break
                 seen += len(block)
             else:
-                place = "the end of the file is cut"
+                place = "the file is truncated"
         return InputError(
             self.path,
-            f"the text is not UTF-8 ({place}). Save it as UTF-8, or name its format.",
+            f"the text is not UTF-8 ({place}). Save it as UTF-8, or pass its format.",
         )
 
 
 class _Bounded(io.RawIOBase):
-    """A compressed file that refuses to unpack to more than is plausible."""
+    """A compressed file that raises an error if its unpacked size is not plausible."""
 
     def __init__(self, file: gzip.GzipFile, source: Source) -> None:
         self.file, self.source = file, source

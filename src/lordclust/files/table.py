@@ -1,4 +1,4 @@
-"""The contents of a file, whatever its format: samples, their names and classes."""
+"""The contents of a file of any format: samples, their names and classes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Table:
     names : list of str, optional
         Names of the features.
     labels : ndarray of int or str, shape (n,), optional
-        Classes: whole numbers if all are, otherwise text; "" where one is missing.
+        Classes: integers if all are, otherwise text; "" for a missing one.
     label_name : str, optional
         Name of the column of labels.
     source : str
@@ -63,7 +63,7 @@ class ReadOptions:
     precomputed: bool = False
 
     def listed(self) -> list[str | int] | None:
-        """Return the requested columns one by one; text is split at commas."""
+        """Return the list of requested columns; text is split at commas."""
         if self.columns is None:
             return None
         if isinstance(self.columns, str):
@@ -153,7 +153,7 @@ def position(
             raise InputError(
                 path,
                 f"{what} is {column!r}, but {names.count(str(column))} columns have "
-                "that name. Rename them, or give positions from 0.",
+                "that name. Rename them, or pass positions from 0.",
             )
         return names.index(str(column))
     if str(column).isdecimal() and int(column) < width:
@@ -161,7 +161,7 @@ def position(
     known = "no header" if names is None else f"columns {shortened(names)}"
     raise InputError(
         path,
-        f"{what} is {column!r}, but the file has {known} and {width} columns. Give a "
+        f"{what} is {column!r}, but the file has {known} and {width} columns. Pass a "
         f"name from the header, or a position from 0 to {width - 1}.",
     )
 
@@ -170,7 +170,7 @@ def not_numeric(path: str, what: str) -> InputError:
     """Return the error for a column that cannot be a feature."""
     return InputError(
         path,
-        f"column {what}, but features are numbers. Leave it out with columns "
+        f"column {what}, but features must be numbers. Leave it out with columns "
         "(--columns), or declare it as label_column (--label-column) or id_column "
         "(--id-column).",
     )
@@ -179,7 +179,7 @@ def not_numeric(path: str, what: str) -> InputError:
 def names_ids(name: str) -> bool:
     """Return whether a first column of this name holds ids, whatever its contents.
 
-    An index of pandas has no name. As a feature, ids would outweigh all others.
+    The index of pandas has no name. As a feature, ids would outweigh all others.
     """
     return name.strip().lower() in ("", "id")
 
@@ -190,9 +190,9 @@ def shortened(names: Sequence[str], count: int = 6) -> str:
 
 
 def as_labels(cells: Sequence[str]) -> npt.NDArray[Any]:
-    """Return classes as whole numbers if all are, otherwise as text."""
+    """Return classes as integers if all are, otherwise as text."""
     texts = [cell.strip() for cell in cells]
-    # As a number, text such as "007" or "1_0" would lose something.
+    # Text such as "007" or "1_0" would be changed as a number.
     if all(_is_integer(text) and str(int(text)) == text for text in texts):
         return np.array([int(text) for text in texts], dtype=np.int64)
     return text_array(texts)
@@ -201,7 +201,7 @@ def as_labels(cells: Sequence[str]) -> npt.NDArray[Any]:
 def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:
     """Return texts as an array, of objects if a fixed width would take much memory.
 
-    NumPy gives every text the width of the longest.
+    NumPy stores every text with the width of the longest.
     """
     longest = max(map(len, texts), default=0)
     huge = 4 * longest * len(texts) > ROOM
@@ -231,20 +231,20 @@ def checked(table: Table, *, precomputed: bool) -> Table:
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(
             table.source,
-            f"the data have shape {X.shape}. Give at least one sample and one feature.",
+            f"the data have shape {X.shape}. Pass at least one sample and one feature.",
         )
     _refuse_infinite(X, table)
     if precomputed and X.shape[0] != X.shape[1]:
         raise InputError(
             table.source,
-            f"similarities must be a square matrix, got shape {X.shape}. Give those "
-            "of all samples with all, or features without precomputed.",
+            f"similarities must be a square matrix, got shape {X.shape}. Pass those "
+            "of all pairs of samples, or features without precomputed.",
         )
     for name, values in (("ids", table.ids), ("labels", table.labels)):
         if values is not None and len(values) != X.shape[0]:
             raise InputError(
                 table.source,
-                f"there are {len(values)} {name} for {X.shape[0]} samples. Give one "
+                f"there are {len(values)} {name} for {X.shape[0]} samples. Pass one "
                 "for each.",
             )
     return replace(table, X=X)
@@ -274,7 +274,7 @@ def _real(X: Matrix, path: str) -> Matrix:
 
 
 def _refuse_infinite(X: Matrix, table: Table) -> None:
-    """Refuse NaN and infinity, and name the first place."""
+    """Raise an error for NaN or infinity, with the position of the first."""
     values = X.data if sparse.issparse(X) else X
     bad: BoolArray = ~np.isfinite(values)
     if not bad.any():

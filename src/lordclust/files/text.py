@@ -23,7 +23,7 @@ _HEAD, _SNIFFED = 20, 1 << 20
 #: Largest number of columns: each cell is an object for a while.
 WIDEST = 4_000_000
 
-#: The line that a row ends in, and its cells.
+#: The number of the line in which a row ends, and its cells.
 Row = tuple[int, list[str]]
 
 
@@ -45,9 +45,7 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
         chunks = _chunks(_rows(chain(head, lines), delimiter, source.path))
         first = next(chunks, None)
         if first is None:
-            raise InputError(
-                source.path, "the file is empty. Give one line per sample."
-            )
+            raise InputError(source.path, "the file is empty. Add one line per sample.")
         has_header = _has_header(first, options)
         names = [cell.strip() for cell in first[0][1]] if has_header else None
         roles = Roles.of(options, names, len(first[0][1]), source.path)
@@ -59,7 +57,7 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Yield some rows at a time: few of a wide table, but one more than its header."""
+    """Yield some rows at a time: few of a wide table, but at least two."""
     for row in rows:
         most = min(_CHUNK, max(2, _CELLS // len(row[1])))
         yield [row, *islice(rows, most - 1)]
@@ -127,13 +125,13 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
                 raise InputError(
                     path,
                     f"line {empty or reader.line_num} has {found} cells, the lines "
-                    f"above have {width}. Give every sample one cell per column.",
+                    f"above have {width}. Write one cell per column in every line.",
                 )
             yield reader.line_num, cells
     except csv.Error as error:
         raise InputError(
             path,
-            f"line {reader.line_num} is not a line of cells ({error}). Look for a "
+            f"line {reader.line_num} cannot be read ({error}). Look for a "
             "quotation mark that is not closed.",
         ) from error
 
@@ -200,11 +198,11 @@ class _Columns:
             self.roles = self.roles.with_ids(0)
         if not self.roles.features:
             raise InputError(
-                self.path, "there is no numeric column. Give at least one feature."
+                self.path, "there is no numeric column. Add at least one feature."
             )
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Convert some rows; only ids and labels stay text."""
+        """Convert some rows; only ids and labels remain text."""
         if not self.chunks:
             self._guess_ids(rows)
         if not rows:
@@ -225,7 +223,7 @@ class _Columns:
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]
     ) -> FloatArray | list[float]:
-        """Return the numbers of a column, NaN where they are missing."""
+        """Return the numbers of a column, NaN for missing ones."""
         text = " ".join(cells)
         if self.semicolons:
             self._note_signs(text, column)
@@ -234,13 +232,13 @@ class _Columns:
             try:
                 return np.fromiter(map(float, cells), np.float64, len(cells))
             except ValueError:
-                pass  # find out which cell
+                pass  # find the invalid cell below
         return [
             self._number(c, column, line) for c, line in zip(cells, lines, strict=True)
         ]
 
     def _number(self, cell: str, column: int, line: int) -> float:
-        """Return a number, or NaN; refuse other text."""
+        """Return a cell as a number, or NaN if missing; raise an error for text."""
         if cell.strip().lower() in MISSING:
             return float("nan")
         if _is_number(cell):
@@ -250,20 +248,20 @@ class _Columns:
             raise InputError(
                 self.path,
                 f"column {name} holds {cell!r} in line {line}: decimal commas are "
-                "only allowed where semicolons separate the cells. Write 1.5 for 1,5.",
+                "only allowed if semicolons separate the cells. Write 1.5 for 1,5.",
             )
         raise not_numeric(
             self.path, f"{name} holds text, {_shown(cell)} in line {line}"
         )
 
     def _note_signs(self, text: str, column: int) -> None:
-        """Refuse numbers of which some have points and some commas."""
+        """Raise an error if some numbers have decimal points and others commas."""
         self.signs.update(sign for sign in ",." if sign in text)
         if len(self.signs) == 2:
             raise InputError(
                 self.path,
-                f"numbers have decimal commas and points, both up to column "
-                f"{self._name(column)}. Use one sign, and none for thousands.",
+                f"numbers up to column {self._name(column)} have decimal commas and "
+                "points. Use one of them, and no separator for thousands.",
             )
 
     def _note_missing(
@@ -284,7 +282,7 @@ class _Columns:
         """Return the table, if no value is missing."""
         if not self.chunks:
             raise InputError(
-                self.path, "there is a header but no sample. Give one line per sample."
+                self.path, "there is a header but no sample. Add one line per sample."
             )
         if self.n_missing:
             cells = sum(chunk.size for chunk in self.chunks)
@@ -307,7 +305,7 @@ class _Columns:
         return repr(names[column]) if names else f"{column} (from 0)"
 
     def _refuse_guess(self) -> None:
-        """Refuse duplicate ids, unless the columns were chosen without them."""
+        """Raise an error for duplicate ids, unless the columns exclude them."""
         if self.roles.requested is not None:
             return
         seen: dict[str, int] = {}

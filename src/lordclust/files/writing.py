@@ -27,7 +27,7 @@ def write_table(
     format: str | None = None,
     force: bool = False,
 ) -> None:
-    """Write columns of equal length, complete or not at all.
+    """Write columns of equal length to a file, atomically.
 
     Parameters
     ----------
@@ -78,21 +78,21 @@ def _suffix(path: PathLike) -> str:
         raise InputError(
             path,
             f"the suffix {suffix!r} is not a format that can be written. Use one of "
-            f"{', '.join(WRITABLE)}, or give the format.",
+            f"{', '.join(WRITABLE)}, or pass the format.",
         )
     return suffix or "csv"
 
 
 def _check_columns(path: PathLike, arrays: Columns) -> None:
-    """Refuse columns that do not form a table."""
+    """Raise an error for columns that do not form a table."""
     shapes = {name: array.shape for name, array in arrays.items()}
     if not arrays or len(set(shapes.values())) > 1 or any(
         len(shape) != 1 for shape in shapes.values()
     ):  # fmt: skip
         raise InputError(
             path,
-            f"the columns of a table must have equal lengths, got {shapes}. Give each "
-            "column one cell per sample.",
+            f"the columns of a table must have equal lengths, got {shapes}. Pass one "
+            "cell per sample in each column.",
         )
 
 
@@ -121,7 +121,7 @@ def _cells(column: npt.NDArray[Any], delimiter: str) -> list[str]:
 
 
 def _quoted(text: str, delimiter: str) -> str:
-    """Return a cell, quoted where a reader could misunderstand it."""
+    """Return a cell, quoted if a reader could misunderstand it."""
     special = any(c in text for c in (delimiter, '"', "\n", "\r", "\ufeff"))
     if special or text != text.strip() or not text:
         doubled = text.replace('"', '""')
@@ -160,7 +160,7 @@ def _npz(path: PathLike, arrays: Columns) -> bytes:
     plain = {n: a.astype(np.str_) if a.dtype.kind == "O" else a
              for n, a in arrays.items()}  # fmt: skip
     buffer = BytesIO()
-    # numpy.savez would take a column called "file" for its own argument.
+    # numpy.savez would mistake a column called "file" for its own argument.
     with ZipFile(buffer, "w") as archive:
         for name, array in plain.items():
             archive.writestr(f"{name}.npy", npy_bytes(array))

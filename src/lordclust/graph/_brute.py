@@ -65,7 +65,7 @@ def _scan_pairs(
     pool: ThreadPoolExecutor,
     callback: Progress | None,
 ) -> tuple[FloatArray, IntArray]:
-    """Return the ``keep`` smallest squared distances of each row, and to whom."""
+    """Return the ``keep`` smallest squared distances of each row, and their columns."""
     n = len(Z)
     best = np.full((n, keep), np.inf, dtype=np.float32)
     who = np.zeros((n, keep), dtype=np.int64)
@@ -82,7 +82,7 @@ def _scan_pairs(
                 args = norms[c], own[r], limits[c], best[c], who[c]
                 _cols(tile, norms[r], *args, pool)
         if callback is not None:
-            callback(1 - (1 - r.stop / n) ** 2)  # each row has fewer columns to go
+            callback(1 - (1 - r.stop / n) ** 2)  # later rows have fewer columns left
     return best, who
 
 
@@ -125,7 +125,7 @@ def _cols(
 def _measured(
     X: FloatArray, unit: float, own: IntArray, who: IntArray, pool: ThreadPoolExecutor
 ) -> tuple[IntArray, FloatArray]:
-    """Return the candidates of the rows ``own`` nearest first, and their distances."""
+    """Return the candidates of the rows ``own``, nearest first, and their distances."""
     d = np.empty(who.shape)
     _each_part(pool, len(own), lambda p: kernels.measure(X, unit, own[p], who[p], d[p]))
     return nearest_of(who, d, who.shape[1])
@@ -134,7 +134,7 @@ def _measured(
 def _may_miss(
     best: FloatArray, last: FloatArray, norms: FloatArray, dim: int
 ) -> BoolArray:
-    """Return for which rows a pair outside the list may be as near as the last one."""
+    """Return the rows for which a pair outside the list may be as near as the last."""
     # Such a pair lies within |z_i| + last of the origin, which bounds every term of
     # its sum; errors of dim terms grow like sqrt(dim), at most like dim.
     terms = 8.0 + min(float(dim), 8.0 * np.sqrt(dim))

@@ -1,4 +1,4 @@
-"""Compiled parts of the search over all pairs; they call each other, so one file."""
+"""Compiled parts of the search over all pairs, which call each other."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ STRIP = 64
 
 @njit
 def insert(best: FloatArray, who: IntArray, value: float, index: int) -> None:
-    """Put a candidate into an ascending list; the last one falls out."""
+    """Insert a candidate into an ascending list and drop the last one."""
     at = best.shape[0] - 1
     while at > 0 and best[at - 1] > value:
         best[at] = best[at - 1]

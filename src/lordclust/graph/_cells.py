@@ -30,15 +30,15 @@ from lordclust.graph.euclidean import SearchSpace
 from lordclust.graph.knn import Progress, nearest_of
 from lordclust.graph.row_blocks import slices, squared_norms
 
-#: Cells that a point is compared with at first, and the factor by which they grow
-#: when that and the rounds do not find enough.
+#: Number of cells that a point is compared with at first, and the factor by which it
+#: grows if the recall is still too low after all rounds.
 FIRST_CELLS, MORE_CELLS = 32, 4
-#: Most rounds over neighbours of neighbours, and the recall that a round must gain for
-#: another one.
+#: Largest number of rounds over neighbours of neighbours, and the recall that a round
+#: must gain for another one to follow.
 ROUNDS, WORTHWHILE = 5, 0.01
-#: Points that list a point as their neighbour, in addition to its own neighbours.
+#: Number of points considered that list a point as their neighbour.
 REVERSE = 20
-#: Points per cell that its centre is the mean of, and how often centres move.
+#: Points per cell that determine its centre, and how often centres are updated.
 DRAWN, MOVES = 32, 4
 #: Smallest size of a cell, and numbers that a task holds to assign points to cells.
 SMALLEST, TILE = 64, 1 << 22
@@ -69,7 +69,7 @@ def nearest(
     n_threads: int,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return about the ``count`` nearest others of each point, distances and recall.
+    """Return ``count`` approximate neighbours of each point, distances and recall.
 
     ``spare`` further candidates are kept, and ``target`` is the recall to reach. The
     result does not depend on ``n_threads``.
@@ -82,7 +82,7 @@ def nearest(
         "Cluster a subset of the samples, or pass a precomputed graph of neighbours.",
     )
     with (
-        threadpool_limits(1, "blas"),  # we run the threads; rounding depends on BLAS's
+        threadpool_limits(1, "blas"),  # rounding depends on its number of threads
         ThreadPoolExecutor(n_threads) as pool,
     ):
         search = _Search(space, count, min(count + spare, n - 1), pool, callback)
@@ -106,18 +106,18 @@ class _Search:
         self.n = n = len(space.base)
         self.sample = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
         d = _true_nearest(space, self.sample, count, min(kept + 1, n))[1]
-        # By distance: it does not matter which of several equally near are found.
+        # By distance: it does not matter which of several equally near ones are found.
         self.last = d[:, -1:] * (1 + 1e-9)
         self.cells = cut_into_cells(space.base, pool)
         self.points = space.base[self.cells.order]
-        # Where queries are the points themselves, one array is enough.
+        # If queries are the points themselves, one array is enough.
         self.Q = self.points if space.symmetric else space.queries(self.cells.order)
         self.who = np.empty((n, kept), dtype=np.int32 if n < 2**31 else np.int64)
         self.best = np.empty((n, kept), dtype=np.float32)
         self.fresh = np.empty((n, kept), dtype=np.bool_)
 
     def run(self, target: float) -> float:
-        """Search until the recall is reached or all cells were compared; return it."""
+        """Search until the target or all cells are reached; return the recall."""
         n_cells, width = len(self.cells.starts) - 1, FIRST_CELLS
         while True:
             self.compare(min(width, n_cells))
@@ -158,7 +158,7 @@ class _Search:
         self._all(task, range(len(near)), self._halfway())
 
     def _next_cells(self, width: int) -> IntArray:
-        """Return for each cell the nearest ones, its own among them."""
+        """Return the nearest cells of each cell, including itself."""
         starts, sizes = self.cells.starts[:-1], np.diff(self.cells.starts)[:, None]
         to, fro = (np.add.reduceat(x, starts) / sizes for x in (self.points, self.Q))
         gap = squared_norms(to) - 2 * (fro @ to.T)
@@ -183,7 +183,7 @@ class _Search:
         self._all(task, pieces, self._halfway())
 
     def recall(self) -> float:
-        """Return the share of the true neighbours that is found so far."""
+        """Return the share of the true neighbours found so far."""
         place = np.empty(self.n, dtype=np.int64)
         place[self.cells.order] = np.arange(self.n)
         found = self._named(place[self.sample])
@@ -210,7 +210,7 @@ class _Search:
         return index, d
 
     def _named(self, rows: IntArray | slice) -> IntArray:
-        """Return candidates by their row in X, -1 for none."""
+        """Return candidates as row numbers of X, -1 for none."""
         found = self.who[rows]
         return np.where(found < 0, -1, self.cells.order[found])
 
@@ -232,7 +232,7 @@ class _Search:
 def _true_nearest(
     space: SearchSpace, own: IntArray, count: int, wanted: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the neighbours of some points by comparing them with all."""
+    """Return the exact neighbours of some points by comparing them with all."""
     found = np.zeros((len(own), wanted), dtype=np.int64)
     for rows in slices(len(own), SAMPLE):
         Q = space.queries(own[rows])
@@ -251,7 +251,7 @@ def _true_nearest(
 def _measured(
     space: SearchSpace, own: IntArray, found: IntArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest of the found, infinitely far where there are too few."""
+    """Return the nearest candidates found; missing ones are infinitely far."""
     missing = (found < 0) | (found == own[:, None])
     d = space.measure(own, np.where(missing, 0, found))
     d[missing] = np.inf
@@ -292,7 +292,7 @@ def _assigned(
 
 
 def _moved(centres: FloatArray, points: FloatArray, cell: IntArray) -> FloatArray:
-    """Return the means of the points of each centre, or itself where it has none."""
+    """Return the mean of each centre's points, or the centre if it has none."""
     sizes = np.bincount(cell, minlength=len(centres))
     filled = np.flatnonzero(sizes)
     starts = np.cumsum(sizes)[filled] - sizes[filled]

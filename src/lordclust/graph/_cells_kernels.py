@@ -1,4 +1,4 @@
-"""Compiled parts of the search by cells; they call each other, so one file."""
+"""Compiled parts of the search by cells, which call each other."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lordclust._core.typing import BoolArray, FloatArray, IntArray
 def insert(
     best: FloatArray, who: IntArray, fresh: BoolArray, value: float, index: int
 ) -> None:
-    """Put a new candidate into an ascending list; the last one falls out."""
+    """Insert a new candidate into an ascending list and drop the last one."""
     at = best.shape[0] - 1
     while at > 0 and best[at - 1] > value:
         best[at] = best[at - 1]
@@ -28,8 +28,8 @@ def list_neighbours(
 ) -> None:
     """List the neighbours of each point, then the points whose neighbour it is.
 
-    Of the latter the ones nearer to it come first, as many as fit. ``fresh`` marks
-    neighbours found in the last round, ``news`` the same in the lists.
+    Of the latter the nearest come first, as many as fit. ``fresh`` marks neighbours
+    found in the last round, and ``news`` marks the same ones in the lists.
     """
     n, kept = who.shape
     for i in range(n):
@@ -53,7 +53,7 @@ def list_neighbours(
 
 @njit
 def holds(values: IntArray, value: int) -> bool:
-    """Return whether a value is among others."""
+    """Return whether ``values`` contains ``value``."""
     found = False
     for x in values:
         found |= x == value
@@ -68,8 +68,8 @@ def offer_neighbours(
 ) -> None:  # fmt: skip
     """Offer the neighbours of their neighbours to the points rows[0]..rows[1].
 
-    Pairs in which nothing is new have been offered before. ``seen`` holds the last
-    point that each was offered to.
+    Pairs without a new neighbour have been offered before. ``seen`` holds the last
+    point that each one was offered to.
     """
     kept = who.shape[1]
     for i in range(rows[0], rows[1]):

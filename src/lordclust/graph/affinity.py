@@ -19,7 +19,7 @@ def _precomputed(X: Graph) -> Graph:
     return X
 
 
-#: What ``affinity="name"`` stands for.
+#: The functions that ``affinity="name"`` stands for.
 AFFINITIES: dict[str, Affinity] = {
     "knn": KNNGraph(),
     "self_tuning": self_tuning_kernel,
@@ -72,7 +72,7 @@ def build_affinity(
     nonnegative: bool | str = False,
     callback: Progress | None = None,
 ) -> Graph:
-    """Return the checked S that a function from :func:`find_affinity` makes of X."""
+    """Return the checked S that a function from :func:`find_affinity` computes."""
     if type(build) is KNNGraph:
         return build.build(X, callback=callback)  # symmetric, nonnegative, canonical
     return check_similarity(build(X), nonnegative=nonnegative)
@@ -81,7 +81,7 @@ def build_affinity(
 def find_affinity(affinity: str | Affinity) -> Affinity:
     """Return the function from X to S that ``affinity`` stands for.
 
-    A KNNGraph keeps its recall, so a copy is returned and the given one unchanged.
+    A KNNGraph stores its recall, so a copy is returned and the original is unchanged.
     """
     if isinstance(affinity, str):
         if affinity not in AFFINITIES:

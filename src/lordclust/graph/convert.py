@@ -110,7 +110,8 @@ def from_igraph(G: igraph.Graph, *, weight: str | None = "weight") -> NamedGraph
     Returns
     -------
     graph : NamedGraph
-        ``S, nodes``; nodes are their attribute "name" if they have it, else numbers.
+        ``S, nodes``; nodes are given by their attribute "name" if it exists, otherwise
+        by number.
 
     Notes
     -----
@@ -134,7 +135,7 @@ def from_igraph(G: igraph.Graph, *, weight: str | None = "weight") -> NamedGraph
 def _named(
     nodes: list[Hashable], edges: Iterable[tuple[object, ...]], directed: bool
 ) -> NamedGraph:
-    """Return the graph of these edges: node, node and weight, 1 if left out."""
+    """Return the graph of edges (node, node, weight); missing weights are 1."""
     if not nodes:
         raise ValueError("G must have nodes, got an empty graph. Add nodes and edges.")
     place = {node: i for i, node in enumerate(nodes)}
@@ -158,6 +159,6 @@ def _number(w: object, a: object, b: object) -> float:
         return float(w)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError(
-            f"Weights of edges must be numbers, got {w!r} for the edge from {a!r} to "
-            f"{b!r}. Name another attribute, or pass weight=None to count edges."
+            f"Edge weights must be numbers, got {w!r} for the edge from {a!r} to "
+            f"{b!r}. Pass another attribute as weight, or weight=None to count edges."
         ) from None

@@ -1,4 +1,4 @@
-"""Metrics that a Euclidean search can serve."""
+"""Metrics that can be searched as Euclidean distances."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -53,7 +53,7 @@ def cosine(X: FloatArray) -> SearchSpace:
     norms: FloatArray = np.empty(len(X))
     for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
         length = np.sqrt(squared_norms(block))
-        # A zero row stays zero: it is as far from all others.
+        # A zero row stays zero: it is equally far from all others.
         norms[rows] = np.where(length > 0, length, 1.0)
         base[rows] = block / norms[rows][:, None]
 
@@ -68,8 +68,8 @@ def cosine(X: FloatArray) -> SearchSpace:
 def inner_product(X: FloatArray) -> SearchSpace:
     """Return points with one more coordinate, which gives all of them the length M.
 
-    |(x, 0) - (y, sqrt(M^2 - y'y))|^2 = x'x + M^2 - 2 x'y: from any x, the nearest is
-    the one of the largest inner product. Distances are sqrt(M^2 - x'y), in units of M.
+    |(x, 0) - (y, sqrt(M^2 - y'y))|^2 = x'x + M^2 - 2 x'y: for any x, the nearest y has
+    the largest inner product. Distances are sqrt(M^2 - x'y), in units of M.
     """
     unit = unit_scale(X)
     squares: FloatArray = np.empty(len(X))
@@ -92,7 +92,7 @@ def inner_product(X: FloatArray) -> SearchSpace:
     return SearchSpace(base, queries, measure, symmetric=False)
 
 
-#: Metrics that become Euclidean.
+#: Metrics that can be made Euclidean.
 SEARCH_SPACES: dict[str, Callable[[FloatArray], SearchSpace]] = {
     "euclidean": euclidean,
     "cosine": cosine,

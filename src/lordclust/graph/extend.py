@@ -19,10 +19,10 @@ _CHUNK_NUMBERS = 1 << 20  # differences held at once
 
 
 class Extension:
-    """Joins new samples, each on its own, to their neighbours among known ones.
+    """Connects new samples, each independently, to their nearest known samples.
 
     A sample gets self-tuning weights exp(-d^2 / (sigma_x sigma_i)) to its q nearest
-    known samples, scaled to sum to 1. A copy of known samples is joined to these alone.
+    known samples, scaled to sum to 1. A copy of known samples has only these.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class Extension:
         self.nth = max(1, min(scale_neighbor, self.n - 1))
         self.how, self.recall = search, recall
         self.X = _in_rows(X)
-        self.search: BaseEstimator = None  # made at first use
+        self.search: BaseEstimator = None  # created on first use
 
     def _prepare(self) -> None:
         """Find the scales of the known samples."""
         from sklearn.neighbors import NearestNeighbors
 
-        # Another thread may do the same at the same time, with the same result.
+        # Another thread may do this at the same time, with the same result.
         self.unit, self.origin, self.reach = self._frame()
         if self.metric == "inner_product":
             search = NearestNeighbors().fit(SEARCH_SPACES[self.metric](self.X).base)
@@ -71,10 +71,10 @@ class Extension:
             self.X, self.nth, self.metric, search=self.how, recall=self.recall
         )
         self.sigma = floor_scales(d[:, -1], d)
-        self.search = search  # last, as it shows that all is ready
+        self.search = search  # set last: it marks that everything is ready
 
     def _frame(self) -> tuple[float, FloatArray | float, float]:
-        """Return a unit and an origin, for precision, and the largest length."""
+        """Return a unit and an origin (for precision) and the largest length."""
         if self.metric not in ("euclidean", "inner_product"):
             return 1.0, 0.0, 0.0
         unit = unit_scale(self.X)
@@ -86,9 +86,9 @@ class Extension:
         return unit, origin, float(np.sqrt((Z * Z).sum(axis=1).max()))
 
     def _moved(self, X: Samples) -> Samples:
-        """Return samples in the unit, and from the origin, of the search."""
+        """Return samples relative to the origin and in the unit of the search."""
         moved = X.astype(np.float64) * self.unit - self.origin
-        if self.metric == "inner_product":  # the coordinate that known samples have
+        if self.metric == "inner_product":  # the extra coordinate of known samples
             return np.pad(moved, ((0, 0), (0, 1)))
         return moved
 
@@ -110,11 +110,11 @@ class Extension:
         return sparse.csr_array((w.ravel(), index.ravel(), indptr), shape=shape)
 
     def _nearest(self, X: Samples) -> tuple[IntArray, FloatArray]:
-        """Return the nearest known samples of each, bit for bit as if it were alone.
+        """Return the nearest known samples of each row, independent of the batch.
 
         A search rounds differently in other batches, and breaks ties arbitrarily. So
-        it only proposes a few more than needed, and these are measured. Where one that
-        it left out may be as near, it is repeated for more.
+        it only proposes a few more than needed, and these are measured. If one that it
+        left out may be as near, the search is repeated for more.
         """
         count = max(self.count, self.nth)
         index = np.empty((X.shape[0], count), dtype=np.int64)
@@ -131,7 +131,7 @@ class Extension:
     def _proposed(
         self, X: Samples, wanted: int, count: int
     ) -> tuple[IntArray, FloatArray, BoolArray]:
-        """Return the nearest of those a search finds, and whether they are certain."""
+        """Return the nearest samples that a search finds, and whether it is certain."""
         with openmp():
             index = self.search.kneighbors(
                 self._moved(X), wanted, return_distance=False
@@ -160,7 +160,7 @@ class Extension:
         return np.asarray(np.sqrt((gap * gap).sum(axis=1)).reshape(m, q))
 
     def _by_product(self, X: Samples, index: IntArray) -> FloatArray:
-        """Return distances by inner products, at least 0 also for a longer sample."""
+        """Return distances by inner products, at least 0 even for a longer sample."""
         M = self.reach
         A, B = X * self.unit, self.X[index].astype(np.float64) * self.unit
         top = M * np.maximum(M, np.sqrt(squared_norms(A)))[:, None]
@@ -179,5 +179,5 @@ class Extension:
 
 
 def _in_rows(X: Samples) -> Samples:
-    """Return samples contiguous in rows, so that sums over a row are the same."""
+    """Return samples in C order, so that sums over a row do not depend on layout."""
     return sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)

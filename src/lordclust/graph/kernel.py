@@ -9,7 +9,7 @@ from lordclust._core.memory import check_dense_memory
 from lordclust._core.typing import FloatArray, Samples
 from lordclust._core.validation import check_count
 
-#: Local scales are at least this fraction of their median: copies have none.
+#: Local scales are at least this fraction of their median; those of copies are 0.
 SCALE_FLOOR = 1e-3
 #: Squared distances below this fraction of the squared norms are rounding error.
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
@@ -83,7 +83,7 @@ def gaussian_kernel(X: Samples, bandwidth: float | None = None) -> FloatArray:
             f"bandwidth must be a positive number, got {bandwidth!r}. "
             "Pass None for the median distance."
         )
-    width = max(width, np.finfo(np.float64).tiny)  # a product may vanish
+    width = max(width, np.finfo(np.float64).tiny)  # a product may underflow
     with np.errstate(over="ignore", divide="ignore", under="ignore"):
         S: FloatArray = np.exp(-0.5 * (np.sqrt(D2) / width) ** 2)
     return S
@@ -127,7 +127,7 @@ def self_tuning_kernel(X: Samples, scale_neighbor: int = 7) -> FloatArray:
 def self_tuning_weights(
     d: FloatArray, sigma_i: FloatArray, sigma_j: FloatArray
 ) -> FloatArray:
-    """Return exp(-d^2 / (sigma_i sigma_j)), safe for very small and large numbers."""
+    """Return exp(-d^2 / (sigma_i sigma_j)) without overflow or underflow of d^2."""
     # The factors commute, so that w_ij and w_ji are equal bit for bit.
     with np.errstate(over="ignore", under="ignore"):
         weights: FloatArray = np.exp(-((d / sigma_i) * (d / sigma_j)))
@@ -135,10 +135,10 @@ def self_tuning_weights(
 
 
 def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
-    """Return the local scales, raised to 1e-3 of their median where smaller.
+    """Return the local scales, raised to at least 1e-3 of their median.
 
     A point with seven copies has sigma = 0. If that holds for all, the median
-    positive distance serves instead.
+    positive distance is used instead.
     """
     positive = sigma[sigma > 0]
     if positive.size == 0:
@@ -151,12 +151,12 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
 def check_samples(X: Samples, *, distinct: bool = False) -> Samples:
     """Return X as a finite (n, d) array or CSR array of real numbers.
 
-    With ``distinct``, X must have two different samples: equal ones have no scale.
+    With ``distinct``, X must have two different samples, to define a scale.
     Small integers keep their type, because distances convert them anyway.
     """
     from sklearn.utils import check_array
 
-    with np.errstate(invalid="ignore"):  # it sums all numbers to find infinities
+    with np.errstate(invalid="ignore"):  # check_array sums all numbers
         X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
     if X.dtype.kind == "b" or X.dtype == np.float16:
         X = X.astype(np.float32)
@@ -181,7 +181,7 @@ def check_samples(X: Samples, *, distinct: bool = False) -> Samples:
 def unit_scale(X: Samples) -> float:
     """Return the power of two that brings the largest |X_ij| into [1/2, 1).
 
-    A power of two rounds nothing, so that weights do not depend on the unit of X.
+    A power of two causes no rounding, so weights do not depend on the unit of X.
     """
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
@@ -192,11 +192,11 @@ def unit_scale(X: Samples) -> float:
 
 def _median_distance(D2: FloatArray) -> float:
     """Return the median of the positive distances."""
-    positive = D2[D2 > 0]  # every pair twice, which keeps the median
+    positive = D2[D2 > 0]  # every pair twice: the same median
     if positive.size == 0:
         raise ValueError(
-            "bandwidth=None takes the median distance, but all samples of X are "
-            "equal. Pass a positive bandwidth."
+            "bandwidth=None uses the median positive distance, but all samples in X "
+            "are equal. Pass a positive bandwidth."
         )
     return float(np.median(np.sqrt(positive)))
 
@@ -220,6 +220,6 @@ def _squared_distances(X: Samples, unit: float) -> FloatArray:
     norms = np.diag(G)
     total = norms[:, None] + norms[None, :]
     D2 = total - 2.0 * G
-    D2[ROUNDING * total >= D2] = 0.0  # copies of a point differ by rounding alone
+    D2[ROUNDING * total >= D2] = 0.0  # copies of a point differ only by rounding
     np.fill_diagonal(D2, 0.0)
     return D2

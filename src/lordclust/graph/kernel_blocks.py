@@ -9,14 +9,14 @@ from lordclust.graph.kernel import check_samples, floor_scales, unit_scale
 from lordclust.graph.knn import nearest
 from lordclust.graph.row_blocks import scaled_blocks, slices
 
-#: Rows and columns of a block: 16 MB in float32, near the processor's caches.
+#: Rows and columns of a block: 16 MB in float32, about the size of a cache.
 TILE_ROWS = 1024
 TILE_COLS = 4096
-#: float32 serves while its rounding moves a typical exponent by less than this.
+#: float32 is used if its rounding changes a typical exponent by less than this.
 SINGLE_ERROR = 1e-3
 #: exp of anything less is subnormal in float32, which is slow.
 LOWEST_EXPONENT = -87.0
-#: Samples whose distances represent all where every neighbour is a copy.
+#: Number of samples whose distances are used if every neighbour is a copy.
 SAMPLE = 1000
 
 
@@ -35,9 +35,9 @@ class KernelBlocks:
     shape : tuple of int
         (n, n).
     dtype : numpy.dtype
-        Of the blocks: float32, or float64 where samples are so close together,
-        compared with their extent, that float32 could not distinguish them. Sums over
-        blocks are in float64.
+        Of the blocks: float32, or float64 if samples are so close together, compared
+        with their extent, that float32 could not distinguish them. Sums over blocks
+        are in float64.
 
     Notes
     -----
@@ -46,8 +46,8 @@ class KernelBlocks:
     of S that have a nonzero weight in T, or one triangle of S if these are more than
     half. Memory in addition to X, a copy of X and T @ S: some tens of MB.
 
-    Where every sample has seven copies, the scale is the median positive distance,
-    as in the full kernel, but between 1000 of the samples.
+    If every sample has seven copies, the scale is the median positive distance, as in
+    the full kernel, but between 1000 of the samples.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class KernelBlocks:
     array([[2.319, 2.401, 1.817]])
     """
 
-    # With this numpy leaves T @ S to __rmatmul__, as scipy does anyway.
+    # Makes numpy leave T @ S to __rmatmul__, as scipy does anyway.
     __array_ufunc__ = None
 
     def __init__(self, X: Samples, scale_neighbor: int = 7) -> None:

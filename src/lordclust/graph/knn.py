@@ -22,19 +22,19 @@ from lordclust.graph.kernel import (
     unit_scale,
 )
 
-#: More neighbours than needed are searched, then measured again exactly, so that
-#: rounding in the search and its order of equal distances do not show.
+#: Additional neighbours to search; all are measured again exactly, so that rounding in
+#: the search and its order of equal distances do not affect the result.
 SPARE = 8
-#: From this size on our own search is worth its compilation.
+#: From this many samples on, our own search outweighs the time of its compilation.
 LARGE = 5000
 #: Above this dimension trees are slower than comparing all pairs.
 TREE_DIM = 15
 #: From this size on an approximate search is faster, unless a tree is: for 70,000
 #: images of 784 pixels it takes as long as the exact one, which then is better.
 APPROXIMATE_FROM = 100_000
-#: Up to this dimension a tree is fast whatever the size.
+#: Up to this dimension a tree is fast for any number of samples.
 QUICK_TREE_DIM = 8
-#: What ``search`` may be.
+#: The values of ``search``.
 SEARCHES = ("auto", "exact", "cells")
 
 _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
@@ -88,7 +88,7 @@ class KNNGraph(BaseEstimator):
     Notes
     -----
     The graph is exactly symmetric, and does not depend on the unit of X.
-    sigma_i is at least 1e-3 of the median sigma, so copies of a sample are joined
+    sigma_i is at least 1e-3 of the median sigma, so copies of a sample are connected
     with weight 1. Weights below the smallest float are left out. Among neighbours
     at the same distance the first in X are taken. An approximate search proposes
     neighbours; their distances are exact.
@@ -151,7 +151,7 @@ class KNNGraph(BaseEstimator):
             or all distances.
         callback : callable, optional
             Called with the fraction of the work that is done, 0 to 1, from time to
-            time where it takes long: for many samples of many features.
+            time during a long search (many samples with many features).
 
         Returns
         -------
@@ -201,8 +201,8 @@ class KNNGraph(BaseEstimator):
         Returns
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
-            By default all the neighbours are joined; with ``n_neighbors`` the
-            nearest of them.
+            By default all the neighbours are connected; with ``n_neighbors`` only
+            the nearest of them.
 
         Examples
         --------
@@ -252,7 +252,7 @@ def nearest(
     unit = unit_scale(X) if is_euclidean else 1.0
     centred = is_euclidean and not sparse.issparse(X)
     if centred and len(X) >= LARGE and X.shape[1] > TREE_DIM:
-        from lordclust.graph import _brute  # numba loads only when it is worth it
+        from lordclust.graph import _brute  # import numba only if it pays off
 
         return _brute.nearest(X, count, SPARE, unit, n_jobs, callback)
     Z = X.astype(np.float64) * unit
@@ -276,7 +276,7 @@ def find_nearest(
     search: str = "auto",
     recall: float = 0.95,
 ) -> tuple[IntArray, FloatArray, float | None]:
-    """Return neighbours and distances, exact or not, and the recall if not.
+    """Return neighbours, their distances and the recall (None for an exact search).
 
     ``search`` and ``recall`` are those of :class:`KNNGraph`, the rest is as in
     :func:`nearest`.
@@ -313,8 +313,8 @@ def find_nearest(
     )  # fmt: skip
     if found < recall:
         warnings.warn(
-            f"The approximate search found {found:.1%} of the nearest neighbours of "
-            f"a sample, less than recall={recall:g}. Pass a KNNGraph with "
+            f"The approximate search found {found:.1%} of the nearest neighbours in a "
+            f"test, less than recall={recall:g}. Pass a KNNGraph with "
             'search="exact", or with a lower recall.',
             UserWarning,
             stacklevel=3,
@@ -325,7 +325,7 @@ def find_nearest(
 def _largest_products(
     X: Samples, count: int, n_jobs: int | None
 ) -> tuple[IntArray, FloatArray]:
-    """Return for each sample the others with the largest inner products."""
+    """Return the samples with the largest inner products with each sample."""
     from sklearn.neighbors import NearestNeighbors
 
     if sparse.issparse(X):
@@ -365,7 +365,7 @@ def _distances(X: Samples, index: IntArray, unit: float) -> FloatArray:
 def nearest_of(
     index: IntArray, d: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest of the candidates, equal distances in the order of X."""
+    """Return the nearest candidates; ties are broken by the order in X."""
     order = np.lexsort((index, d), axis=1)[:, :count]
     return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
 

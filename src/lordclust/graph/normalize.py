@@ -61,7 +61,7 @@ def scale_to_unit_sum(S: Graph, weight: FloatArray | None = None) -> Graph:
     S : ndarray or sparse, shape (n, n)
         Similarity with a positive sum.
     weight : ndarray of shape (n,), optional
-        Weights of the samples: then w'Sw becomes one.
+        Weights w of the samples; S is then divided by w'Sw.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def scale_to_unit_sum(S: Graph, weight: FloatArray | None = None) -> Graph:
         total = float(S.sum() if weight is None else weight @ (S @ weight))
     if not 0.0 < total < np.inf:
         raise ValueError(
-            "S must have a positive sum that is finite to be scaled to sum 1, got "
+            "S must have a positive and finite sum to be scaled to sum 1, got "
             f"{total:g}. Use an affinity with positive similarities, or divide S by "
             "its largest entry."
         )
@@ -86,7 +86,7 @@ def scale_to_unit_sum(S: Graph, weight: FloatArray | None = None) -> Graph:
 
 
 def component_report(S: Graph) -> ComponentReport:
-    """Count the connected components and the isolated vertices of S.
+    """Return the numbers of connected components and isolated vertices of S.
 
     Parameters
     ----------

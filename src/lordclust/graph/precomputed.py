@@ -1,4 +1,4 @@
-"""Graphs of neighbours that were found elsewhere."""
+"""Graphs of neighbours that were found by other tools."""
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,7 @@ def from_graph(D: Graph) -> Graph:
 
 
 def from_lists(indices: ArrayLike, distances: ArrayLike) -> Graph:
-    """Return neighbours and distances, row by row, as a graph of distances."""
+    """Return rows of neighbours and their distances as a graph of distances."""
     index, d = to_array(indices, "indices"), to_array(distances, "distances")
     if index.ndim != 2 or index.shape != d.shape or index.dtype.kind not in "iu":
         raise ValueError(
@@ -73,7 +73,7 @@ def _graph(row: IntArray, column: IntArray, d: FloatArray, n: int) -> Graph:
         )
     order = np.lexsort((d, column, row))
     row, column, d = row[order], column[order], d[order]
-    # Of a neighbour listed twice, the nearest.
+    # The smallest distance of a neighbour that is listed twice.
     first = (np.diff(row, prepend=-1) != 0) | (np.diff(column, prepend=-1) != 0)
     row, column, d = row[first], column[first], d[first]
     counts = np.bincount(row, minlength=n)
@@ -90,8 +90,8 @@ def nearest_in(D: Graph, q: int | None, nth: int) -> tuple[Graph, FloatArray]:
     n, counts = D.shape[0], np.diff(D.indptr)
     if q is not None and not 1 <= q <= counts.max():
         raise ValueError(
-            f"n_neighbors requires {q} neighbours of each sample, but the graph of "
-            f"distances has at most {counts.max()}. Pass None for all of them."
+            f"n_neighbors must be at most {counts.max()}, the largest number of "
+            f"neighbours in the graph of distances, got {q}. Pass None for all of them."
         )
     row = np.repeat(np.arange(n), counts)
     order = np.lexsort((D.indices, D.data, row))

@@ -1,4 +1,4 @@
-"""Work on a block of rows at a time."""
+"""Iterate over blocks of rows."""
 
 from collections.abc import Iterator
 

@@ -6,7 +6,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, IntArray
-from lordclust._core.validation import check_count, check_proportions, refuse_both
+from lordclust._core.validation import check_count, check_not_both, check_proportions
 from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
 from lordclust.methods._base import Clusterer
@@ -156,7 +156,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         P = P.toarray() if sparse.issparse(P) else P
         m, k = P.shape
         if cluster_sizes is not None:
-            refuse_both(proportions, "proportions", "cluster_sizes")
+            check_not_both(proportions, "proportions", "cluster_sizes")
             sizes = check_sizes(cluster_sizes, k, m, name="cluster_sizes")
         elif proportions is not None:
             sizes = sizes_from(check_proportions(proportions, k), m)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
-from lordclust._core.validation import check_proportions, refuse_both
+from lordclust._core.validation import check_not_both, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.transport import check_sizes, priced_assignment, sizes_from
@@ -110,7 +110,7 @@ class BalancedKMeans(RestartClusterer):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.sizes is not None:
-            refuse_both(self.proportions, "proportions", "sizes")
+            check_not_both(self.proportions, "proportions", "sizes")
 
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         n = data.shape[0]

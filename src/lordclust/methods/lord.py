@@ -34,11 +34,11 @@ from lordclust._core.validation import (
     check_count,
     check_dtype,
     check_n_clusters,
+    check_not_both,
     check_positive,
     check_tau,
     in_dtype,
     is_auto,
-    refuse_both,
     unknown_name,
 )
 from lordclust._core.warn import warn_user
@@ -256,7 +256,7 @@ class DoublyStochasticClusterer(
         if self.rounding is not None:
             check_choice(self.rounding, ROUNDINGS, "rounding")
         if self.cluster_sizes is not None:
-            refuse_both(self.proportions, "proportions", "cluster_sizes")
+            check_not_both(self.proportions, "proportions", "cluster_sizes")
             if self.rounding == "argmax":
                 raise ValueError(
                     "cluster_sizes need exact rounding, got rounding='argmax'. Leave "

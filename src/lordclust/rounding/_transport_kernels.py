@@ -1,9 +1,9 @@
-"""Compiled parts of the assignment with given sizes; they call each other, so one file.
+"""Compiled parts of the assignment with given sizes, which call each other.
 
 For every ordered pair of clusters (j, t) a heap holds the rows of j, the one that
 moves to t most cheaply on top: a pairing heap, because a row that leaves j is removed
-from the middle of all heaps of j. Where few rows must move, scanning all of them each
-time is faster than filling the heaps.
+from the middle of all heaps of j. If few rows must move, scanning all of them each time
+is faster than filling the heaps.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Heaps(NamedTuple):
 
 @njit
 def link(heaps: Heaps, j: int, t: int, a: int, b: int) -> int:
-    """Return the root of two trees of heap (j, t) made one."""
+    """Merge two trees of heap (j, t) and return the root."""
     if a == NONE:
         return b
     if b == NONE:
@@ -47,7 +47,7 @@ def link(heaps: Heaps, j: int, t: int, a: int, b: int) -> int:
 
 @njit
 def merge_children(heaps: Heaps, j: int, t: int, i: int) -> int:
-    """Return one tree of all children of a node: in pairs, then from the right."""
+    """Merge all children of a node, in pairs, then from the right; return the root."""
     after, before = heaps.after, heaps.before
     node, pairs = heaps.child[i, t], NONE
     while node != NONE:
@@ -73,14 +73,14 @@ def merge_children(heaps: Heaps, j: int, t: int, i: int) -> int:
 
 @njit
 def push(heaps: Heaps, j: int, t: int, i: int) -> None:
-    """Put row i into heap (j, t)."""
+    """Insert row i into heap (j, t)."""
     heaps.child[i, t] = heaps.after[i, t] = heaps.before[i, t] = NONE
     heaps.root[j, t] = link(heaps, j, t, heaps.root[j, t], i)
 
 
 @njit
 def remove(heaps: Heaps, j: int, t: int, i: int) -> None:
-    """Take row i out of heap (j, t)."""
+    """Remove row i from heap (j, t)."""
     tree = merge_children(heaps, j, t, i)
     if heaps.root[j, t] == i:
         heaps.root[j, t] = tree
@@ -115,7 +115,7 @@ def weigh(
 ) -> None:  # fmt: skip
     """Set the edges from j: the least cost of moving a row of j to each cluster.
 
-    ``cheapest`` gets the rows to move: tops of heaps, or, for few moves, by a scan.
+    The rows to move are written to ``cheapest``: tops of heaps, or found by a scan.
     """
     cost = heaps.cost
     n, k = cost.shape
@@ -138,11 +138,11 @@ def weigh(
 
 @njit
 def price_of(cost: FloatArray, price: FloatArray, j: int, size: int) -> float:
-    """Return the price of j at which ``size`` rows choose it, others as they are."""
+    """Return the price of j at which ``size`` rows choose it, given other prices."""
     n, k = cost.shape
     if size == 0 or size == n:
         return float(price[j])
-    gap = np.empty(n)  # above which price a row chooses j
+    gap = np.empty(n)  # the price above which a row chooses j
     for i in range(n):
         other = np.inf
         for t in range(k):
@@ -154,8 +154,10 @@ def price_of(cost: FloatArray, price: FloatArray, j: int, size: int) -> float:
 
 
 @njit
-def level(cost: FloatArray, price: FloatArray, sizes: IntArray, sweeps: int) -> None:
-    """Bring prices near to those that meet all sizes, one cluster after the other.
+def improve_prices(
+    cost: FloatArray, price: FloatArray, sizes: IntArray, sweeps: int
+) -> None:
+    """Adjust prices so that all sizes are nearly met, one cluster after the other.
 
     Each price is the best one given the others: coordinate ascent on the dual problem,
     which gets close but, as the dual is not smooth, need not converge to a solution.
@@ -206,8 +208,7 @@ def balance(
     """Move rows until no cluster has a surplus, along shortest paths.
 
     ``labels`` must minimise cost[i, j] - price[j] in every row; at the end they do
-    so for the new prices. For few moves the heaps are not
-    used; otherwise they are filled first.
+    so for the new prices. Heaps are used, and filled first, unless there are few moves.
     """
     k = heaps.root.shape[0]
     if not few:

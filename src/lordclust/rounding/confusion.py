@@ -21,7 +21,7 @@ def confusable_pairs(
     weight : ndarray of shape (n,)
         Sample weights.
     n_samples : int, default=0
-        How many samples to name for each pair, at most.
+        Largest number of samples to list for each pair.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def confusable_pairs(
 
 
 def _in_sparse(P: Graph, weight: FloatArray, n_samples: int) -> list[ConfusablePair]:
-    """Do the same for a sparse P, by the pairs of entries in its rows."""
+    """Return the same for a sparse P, from the pairs of entries in its rows."""
     k, mass = P.shape[1], weight @ P
     counts = np.diff(P.indptr)
     keys, samples, least = [], [], []

@@ -172,7 +172,7 @@ def spread_seeds(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """Return k rows of X to start k-means from, by greedy k-means++.
 
     Each seed is drawn with a probability proportional to its squared distance from the
-    seeds before; of 2 + log k such draws the best is taken. This is scikit-learn's rule
+    previous seeds; the best of 2 + log k draws is taken. This is scikit-learn's rule
     with less overhead: for many clusters, the draws take longer than k-means itself.
     """
     n, tries = len(X), 2 + int(np.log(k))
@@ -262,8 +262,8 @@ def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
     """Return the discretisation of Yu and Shi (2003): :func:`rotate`, from rows of F.
 
     The columns of the first R are the row ``first`` of F and then, one by one, the
-    row most nearly orthogonal to all columns before. The rows of F have length 1; rows
-    of zeros are never chosen.
+    row most nearly orthogonal to all previous columns. The rows of F have length 1;
+    rows of zeros are never chosen.
     """
     k = F.shape[1]
     R = np.empty((k, k))
@@ -308,11 +308,11 @@ def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
 
 
 def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
-    """Return the k-means partition that the seeds lead to.
+    """Return the k-means partition that starts from the seeds.
 
-    Seeds repeat where X has fewer than k different rows: the distinct ones are all
-    rows. scikit-learn would warn about it, and silencing a warning changes the filters
-    of all threads; the caller warns of empty clusters instead.
+    Seeds repeat if X has fewer than k different rows: the distinct ones are all rows.
+    scikit-learn would warn about it, and silencing a warning changes the filters of all
+    threads; the caller warns about empty clusters instead.
     """
     from sklearn.cluster import KMeans
 

@@ -15,7 +15,7 @@ from lordclust._core.typing import FloatArray, Graph, IntArray
 
 #: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
 DENSE_EIGEN = 400
-#: Rows of eigenvectors shorter than this part of the longest are rounding.
+#: Rows of eigenvectors shorter than this fraction of the longest count as zero.
 ROUNDING = 1e-14
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -75,7 +75,7 @@ def leading_eigenvectors(
         floor = low - 2 * max(typical, abs(high), abs(low), TINY)
         rest = _deflated(A, found.vectors, found.values - floor)
         spread = (high - low) / max(abs(high), abs(low), TINY)
-        # Finer where the eigenvalues are close.
+        # A tighter tolerance if the eigenvalues are close.
         missed = eigsh(
             rest, 1, which="LA", v0=again, ncv=min(n, 20), return_eigenvectors=False,
             tol=min(max(0.05 * spread, 1e-6), 1e-3),
@@ -172,7 +172,7 @@ def component_vectors(S: Graph, limit: int) -> FloatArray:
 
 
 def warn_of_components(S: Graph, k: int, who: str) -> None:
-    """Warn the caller of ``fit`` if the graph has more than k components."""
+    """Issue a warning if the graph has more than k components."""
     count = int(components(S).max()) + 1
     if count > k > 1:
         warnings.warn(
@@ -237,7 +237,7 @@ def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
     solve = partial(eigsh, A, k, which="LA", v0=start, tol=1e-8)
     try:
         values, U = solve(ncv=ncv, maxiter=100)
-    except ArpackNoConvergence:  # close eigenvalues, as of a long thin graph
+    except ArpackNoConvergence:  # close eigenvalues, as in a long thin graph
         values, U = solve(ncv=min(n, 4 * ncv))
     return _largest([Eigen(values, U)], k)
 
@@ -250,7 +250,7 @@ def _deflated(A: Graph, U: FloatArray, drop: FloatArray) -> LinearOperator:
 
 
 def _largest(parts: list[Eigen], k: int) -> Eigen:
-    """Return the k largest eigenvalues of several sets, in falling order."""
+    """Return the k largest eigenvalues of several sets, in decreasing order."""
     values = np.concatenate([part.values for part in parts])
     U = np.hstack([part.vectors for part in parts])
     order = np.argsort(-values, kind="stable")[:k]

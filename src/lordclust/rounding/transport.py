@@ -23,7 +23,7 @@ class Assignment(NamedTuple):
 
 
 def assign_sizes(cost: ArrayLike, sizes: ArrayLike) -> IntArray:
-    """Return the labels of least sum_i cost[i, labels[i]], ``sizes[j]`` of each j.
+    """Return labels of least total cost, with ``sizes[j]`` rows in each cluster j.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def priced_assignment(
 
     The label of every row minimises cost[i, j] - prices[j], the optimality certificate
     of linear programming: no partition with these sizes costs less. ``prices`` of a
-    similar problem may be given to begin with.
+    similar problem are a good start.
 
     Prices are first improved one after the other. Each row begins where cost - prices
     is least, which is optimal for the sizes that result. Then one row at a time is
@@ -57,11 +57,11 @@ def priced_assignment(
     if not np.isfinite(C).all():
         raise ValueError(
             "cost must be finite, but it contains NaN or infinity. Use a large number "
-            "for what is not allowed."
+            "for assignments that are not allowed."
         )
     n, k = C.shape
     wanted = check_sizes(sizes, k, n)
-    # A power of two rounds nothing, and differences of costs cannot overflow.
+    # A power of two causes no rounding, and differences of costs cannot overflow.
     exponent = int(np.frexp(np.abs(C).max())[1])
     C = np.ldexp(C, -exponent)
     price = np.zeros(k) if prices is None else np.ldexp(prices, -exponent)
@@ -69,7 +69,7 @@ def priced_assignment(
     if surplus.any():
         from lordclust.rounding import _transport_kernels as kernels
 
-        kernels.level(C, price, wanted, SWEEPS)
+        kernels.improve_prices(C, price, wanted, SWEEPS)
         labels, surplus = _cheapest(C, price, wanted)
         few = surplus[surplus > 0].sum() < FEW * k
         shape = (3, 0, k) if few else (3, n, k)
@@ -111,7 +111,7 @@ def check_sizes(sizes: ArrayLike, k: int, n: int, *, name: str = "sizes") -> Int
         )
     if found.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be whole numbers, got {found.dtype}. Pass integers, or "
+            f"{name} must be integers, got {found.dtype}. Pass integers, or "
             "proportions for shares of the samples."
         )
     if found.min() < 0:
@@ -130,6 +130,6 @@ def check_sizes(sizes: ArrayLike, k: int, n: int, *, name: str = "sizes") -> Int
 def _cheapest(
     cost: FloatArray, price: FloatArray, sizes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the labels of least cost - price, and the surplus of each cluster."""
+    """Return the labels that minimise cost - price, and each cluster's surplus."""
     labels = (cost - price).argmin(axis=1)
     return labels, np.bincount(labels, minlength=len(sizes)) - sizes

@@ -9,9 +9,9 @@ import numpy as np
 from lordclust._core.typing import ArrayLike, FloatArray, IntArray
 from lordclust._core.validation import (
     check_known_labels,
+    check_known_shares,
     check_n_clusters,
     check_proportions,
-    check_room,
     check_weights,
     split_proportions,
 )
@@ -163,7 +163,7 @@ def make_omega(
         shares = check_proportions(prior, k)
     omega = Omega.of(np.sqrt(shares), n, p, known=known, strength=strength)
     if omega.exact and known is not None:
-        check_room(known, shares, omega.weight / n)
+        check_known_shares(known, shares, omega.weight / n)
     return omega, shares
 
 
