@@ -11,19 +11,7 @@ def html_table(
     *,
     marked: int | None = None,
 ) -> str:
-    """Return an HTML table; all texts are escaped.
-
-    Parameters
-    ----------
-    caption : str
-        The text above the table.
-    head : sequence of str
-        The names of the columns.
-    rows : iterable of sequence of str
-        The cells.
-    marked : int, optional
-        The index of a row in bold type.
-    """
+    """Return an HTML table, one row of it in bold type; all texts are escaped."""
     lines = [_row(head, "th")]
     for i, cells in enumerate(rows):
         bold = ' style="font-weight: bold"' if i == marked else ""

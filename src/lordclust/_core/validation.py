@@ -36,28 +36,14 @@ def check_similarity(
 ) -> Graph:
     """Return S as a symmetric floating-point array or canonical CSR array.
 
-    Parameters
-    ----------
-    S : array-like or sparse, shape (n, n)
-        Numbers of any real type; any scipy sparse matrix or array.
-    name : str, default="S"
-        Name of S in messages.
-    nonnegative : bool or str, default=False
-        Raise an error for negative entries. A string names the method that needs this,
-        such as ``"SymNMF"``, in the message.
-    any_unit : bool, default=False
-        Accept numbers of any magnitude, for computations without squares.
+    float32 stays float32, everything else becomes float64. A dense S is C-contiguous; a
+    sparse one has sorted indices without duplicates, of int32 if they fit. The input is
+    never changed, and copied only when needed. Asymmetry up to 1e-8 max|S| (8 units of
+    rounding in float32) is averaged away.
 
-    Returns
-    -------
-    S : ndarray or scipy.sparse.csr_array, shape (n, n)
-        float32 stays float32, everything else becomes float64. A dense S is
-        C-contiguous; a sparse one has sorted indices without duplicates, of int32
-        if they fit. The input is never changed, and copied only when needed.
-
-    Notes
-    -----
-    Asymmetry up to 1e-8 max|S| (8 units of rounding in float32) is averaged away.
+    ``name`` is that of S in messages. ``nonnegative`` forbids negative entries, and may
+    name the method that needs this. ``any_unit`` accepts numbers of any magnitude, for
+    computations without squares.
     """
     S = check_square(S, name)
     values = S.data if sparse.issparse(S) else S

@@ -23,26 +23,10 @@ SAMPLE = 1000
 class KernelBlocks:
     """The self-tuning kernel S of X as an operator: products, but no n x n array.
 
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n, d)
-        One sample per row.
-    scale_neighbor : int, default=7
-        The neighbour that sets the local scale; the last one if there are fewer.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (n, n).
-    dtype : numpy.dtype
-        Of the blocks: float32, or float64 if samples are so close together, compared
-        with their extent, that float32 could not distinguish them. Sums over blocks
-        are in float64.
-
-    Notes
-    -----
-    The entries are those of :func:`lordclust.graph.self_tuning_kernel`, to the
-    precision of the blocks. T @ S (T dense or sparse, of shape (m, n)) builds the rows
+    Blocks are float32, or float64 if samples are so close together, compared with their
+    extent, that float32 could not distinguish them; sums over blocks are float64. The
+    entries are those of :func:`lordclust.graph.self_tuning_kernel`, to the precision of
+    the blocks. T @ S (T dense or sparse, of shape (m, n)) builds the rows
     of S that have a nonzero weight in T, or one triangle of S if these are more than
     half. Memory in addition to X, a copy of X and T @ S: some tens of MB.
 

@@ -364,18 +364,7 @@ def array_ascent(
 ) -> Ascent:
     """Return a solver in plain arrays: of NumPy, or of PyTorch on a device.
 
-    Parameters
-    ----------
-    S : ndarray or csr_array of shape (n, n)
-        Symmetric similarity, already checked.
-    omega : Omega
-        The set.
-    device : {"cpu", "cuda"}, optional
-        Of PyTorch; NumPy without it.
-    single : bool
-        Keep S, and multiply by it, in float32.
-    lord : bool
-        LoRD instead of B-LoRD.
+    With ``single``, S and its products are float32.
     """
     kit: ArrayKit = NumpyKit(single) if device is None else TorchKit(device, single)
     return Ascent(ArrayRows(S, omega, kit), omega, S, lord=lord)

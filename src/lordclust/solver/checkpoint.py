@@ -64,13 +64,7 @@ class Place(NamedTuple):
 
 
 def fingerprint(*parts: object) -> str:
-    """Return a digest of all that a result depends on, as text.
-
-    Parameters
-    ----------
-    *parts : problems, arrays, sparse arrays, numbers, text or None
-        The version of the library is added.
-    """
+    """Return a digest of all that a result depends on: these parts and our version."""
     digest = blake2b(__version__.encode(), digest_size=16)
     for part in parts:
         _feed(digest, part)
@@ -137,17 +131,8 @@ def began(path: object) -> float | None:
 class Checkpoint:
     """The file of one path: read at the beginning, written after each tau.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; it need not exist.
-    problem : str
-        :func:`fingerprint` of the problem.
-
-    Raises
-    ------
-    InputError
-        If the file is not a complete checkpoint of this problem.
+    The file need not exist; one that is not a complete checkpoint of the problem (by
+    its :func:`fingerprint`) raises an InputError.
     """
 
     def __init__(self, path: object, problem: str) -> None:
