@@ -62,26 +62,28 @@ def _fit(rows: list[Row]) -> str:
 def _path(rows: list[Row]) -> str:
     r = rows[0]
     return (
-        f"The complete path in tau on {r['data']}, one thread: {r['adaptive ms']:.0f} ms "
-        f"({r['50 taus ms']:.0f} ms for 50 given taus); scikit-learn's "
-        f"SpectralClustering: {r['spectral ms']:.0f} ms."
+        f"The complete path in tau on {r['data']}, one thread: "
+        f"{r['adaptive ms']:.0f} ms ({r['50 taus ms']:.0f} ms for 50 given "
+        f"taus); scikit-learn's SpectralClustering: {r['spectral ms']:.0f} ms."
     )
 
 
 def _mnist(rows: list[Row]) -> str:
     r = rows[0]
     return (
-        f"MNIST, 70,000 images from raw pixels: exact neighbours in {r['graph s']:.0f} s "
-        f"and the complete path in {r['path s']:.0f} s, with {r['memory MB']:.0f} MB of "
-        f"memory; best accuracy {r['best ACC on the path']:.3f}."
+        f"MNIST, 70,000 images from raw pixels: exact neighbours in "
+        f"{r['graph s']:.0f} s and the complete path in {r['path s']:.0f} s, with "
+        f"{r['memory MB']:.0f} MB of memory; best accuracy "
+        f"{r['best ACC on the path']:.3f}."
     )
 
 
 def _startup(rows: list[Row]) -> str:
     r = rows[-1]
     return (
-        f"A new process that fits 1,000 points with 20 features: {r['lordclust s']:.1f} s; "
-        f"with SpectralClustering {r['scikit-learn s']:.1f} s."
+        f"A new process that fits 1,000 points with 20 features: "
+        f"{r['lordclust s']:.1f} s; with SpectralClustering "
+        f"{r['scikit-learn s']:.1f} s."
     )
 
 
