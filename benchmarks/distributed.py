@@ -200,8 +200,8 @@ def _needs(results: Results, one: Any, two: Any) -> str:
     search = n * n * PLAN["d"] / machines / results["pairs x features a second"]
     return (
         f"Extrapolated to {n:.0e} samples, {k} clusters, {machines} machines of one "
-        "thread and a network of 10 Gbit/s, in float64, for as many steps "
-        f"({two['steps']}) as here:\n\n{table(lines)}\n\n"
+        "thread and a network of 10 Gbit/s, in float64, for the same number "
+        f"of steps ({two['steps']}):\n\n{table(lines)}\n\n"
         f"A pass sends {k + k * k + 4} numbers per block to the driver. Comparing all "
         f"pairs of samples of {PLAN['d']} features would take {search / 3600:.0f} "
         "hours of one thread on each machine: at this size build the graph with an "

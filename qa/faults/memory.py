@@ -89,7 +89,7 @@ def under_a_limit(extra: float) -> str:
     try:
         fit(S, k, dtype)
     except MemoryError as error:
-        return "refused before" if "may take" in str(error) else "failed midway"
+        return "refused in advance" if "may take" in str(error) else "failed in the fit"
     return "done"
 
 
