@@ -100,9 +100,9 @@ def methods() -> list[Row]:
 METHODS = Benchmark(
     "Large input: 70,000 MNIST images without an n x n matrix",
     "One start each, in a separate process; the nearest-neighbour graph is built "
-    "before. Memory is the peak minus the memory when the input was loaded (an n x n "
-    "matrix would take 39 GB). Iterations are limited where the column `limit` has a "
-    "number, and `dcd` uses one prior, alpha = 1.",
+    "beforehand. Memory is the peak minus the memory when the input was loaded (an "
+    "n x n matrix would take 39 GB). Iterations are limited where the column "
+    "`limit` has a number, and `dcd` uses one prior, alpha = 1.",
     methods,
 )
 
