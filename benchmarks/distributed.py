@@ -47,12 +47,18 @@ def saved_blocks(S: Graph, folder: Path, name: str) -> list[str]:
     return files
 
 
+def _count(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
 def local_row(S: Graph, n_jobs: int) -> Row:
     from lordclust import BLoRD
 
     model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
     seconds, _ = clock(lambda: model.fit(S))
-    return {"where": f"local, {n_jobs} threads", "seconds": seconds} | _end(model)
+    place = f"local, {_count(n_jobs, 'thread')}"
+    return {"where": place, "seconds": seconds} | _end(model)
 
 
 def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) -> Row:
@@ -70,7 +76,7 @@ def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) ->
         seconds, _ = clock(lambda: model.fit(files))
     t = model.traffic_
     return {
-        "where": f"{n_workers} workers, {order} order",
+        "where": f"{_count(n_workers, 'worker')}, {order} order",
         "seconds": seconds,
         **_end(model),
         "workers": n_workers,
