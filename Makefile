@@ -53,10 +53,10 @@ fix: $(TESTED)   ## format, and fix what ruff can fix
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
 
-golden: $(TESTED) ## rewrite the table of reference results; git diff shows what moved
+golden: $(TESTED) ## rewrite the table of reference results; git diff shows what changed
 	"$(BIN)/python" tests/golden/make.py
 
-bench: $(TESTED) ## measure speed side by side, rewrite benchmarks/results
+bench: $(TESTED) ## compare the speed with other libraries, rewrite benchmarks/results.md
 	"$(BIN)/python" -m benchmarks
 
 reproduce: data $(TESTED) ## compute the paper's tables and figures again, in reproduction-output
@@ -68,7 +68,7 @@ data:
 docs: $(DOCS)    ## build the site, with its gallery, in docs/_build/html
 	"$(BIN)/python" -m sphinx -W --keep-going -b html docs docs/_build/html
 
-fuzz: $(TESTED)  ## try thousands of generated inputs, up to a minute per target
+fuzz: $(TESTED)  ## test with thousands of generated inputs, up to a minute per target
 	"$(BIN)/python" -m qa.fuzz
 
 $(TOOLS)/.ready:
@@ -82,7 +82,7 @@ audit: $(TESTED) $(TOOLS)/.ready ## look for unsafe code, and for known vulnerab
 	"$(BIN)/python" -m pip freeze --exclude-editable > "$(TOOLS)/installed.txt"
 	"$(TOOLS)/bin/pip-audit" --strict --no-deps --disable-pip -r "$(TOOLS)/installed.txt"
 
-dist: $(TOOLS)/.ready ## build, and try the wheel as a new user would
+dist: $(TOOLS)/.ready ## build the wheel, and test it as a new user would use it
 	"$(TOOLS)/bin/python" -m qa.dist
 
 floors:          ## all tests with the oldest versions that pyproject.toml allows
@@ -92,7 +92,7 @@ floors:          ## all tests with the oldest versions that pyproject.toml allow
 		--constraint "$(OLDEST)/floors.txt" -e ".[test]"
 	"$(OLDEST)/bin/python" -m pytest -q -n 2 --dist loadgroup
 
-newest:          ## all tests with the newest versions there are
+newest:          ## all tests with the newest versions available
 	$(PYTHON) -m venv "$(LATEST)"
 	"$(LATEST)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--upgrade --upgrade-strategy eager -e ".[test]"

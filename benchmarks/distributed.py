@@ -47,12 +47,18 @@ def saved_blocks(S: Graph, folder: Path, name: str) -> list[str]:
     return files
 
 
+def _count(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
 def local_row(S: Graph, n_jobs: int) -> Row:
     from lordclust import BLoRD
 
     model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
     seconds, _ = clock(lambda: model.fit(S))
-    return {"where": f"local, {n_jobs} threads", "seconds": seconds} | _end(model)
+    place = f"local, {_count(n_jobs, 'thread')}"
+    return {"where": place, "seconds": seconds} | _end(model)
 
 
 def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) -> Row:
@@ -70,7 +76,7 @@ def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) ->
         seconds, _ = clock(lambda: model.fit(files))
     t = model.traffic_
     return {
-        "where": f"{n_workers} workers, {order} order",
+        "where": f"{_count(n_workers, 'worker')}, {order} order",
         "seconds": seconds,
         **_end(model),
         "workers": n_workers,
@@ -200,8 +206,8 @@ def _needs(results: Results, one: Any, two: Any) -> str:
     search = n * n * PLAN["d"] / machines / results["pairs x features a second"]
     return (
         f"Extrapolated to {n:.0e} samples, {k} clusters, {machines} machines of one "
-        "thread and a network of 10 Gbit/s, in float64, for as many steps "
-        f"({two['steps']}) as here:\n\n{table(lines)}\n\n"
+        "thread and a network of 10 Gbit/s, in float64, for the same number "
+        f"of steps ({two['steps']}):\n\n{table(lines)}\n\n"
         f"A pass sends {k + k * k + 4} numbers per block to the driver. Comparing all "
         f"pairs of samples of {PLAN['d']} features would take {search / 3600:.0f} "
         "hours of one thread on each machine: at this size build the graph with an "

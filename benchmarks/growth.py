@@ -307,10 +307,10 @@ def page(results: Results) -> str:
     rows = [{name: row.get(name, "") for name in head} for row in results["rows"]]
     return (
         f"# Growth\n\nGaussian mixtures in {FEATURES} dimensions, from X to labels, "
-        "each in a process of its own on all cores. GB is the peak of the process, "
-        "including X. `lordclust` is the graph and the whole path in float64; "
+        "each in a separate process on all cores. GB is the peak of the process, "
+        "including X. `lordclust` is the graph and the complete path in float64; "
         "`lordclust, float32` is one fit with `proba_top=5`. A case is stopped after "
-        f"{LIMIT // 60} minutes, and not run if by its growth it would take longer, "
+        f"{LIMIT // 60} minutes, and not run if its growth predicts a longer run, "
         "except for lordclust in float64, whose growth is measured. "
         "leidenalg chooses the number of clusters itself.\n\n"
         f"{table(rows)}\n\nMeasured with {where(results)}. Written by `python -m "
@@ -325,12 +325,12 @@ def part(results: Results) -> str:
     rows = [{name: row[name] for name in head} for row in ours if "seconds" in row]
     return (
         f"Gaussian mixtures in {FEATURES} dimensions with known classes: the graph and "
-        f"a whole path, in float64 ({where(results)}).\n\n{table(rows)}\n\n"
+        f"a complete path, in float64 ({where(results)}).\n\n{table(rows)}\n\n"
         + "\n".join(verdicts(results["rows"]))
         + "\n\n![Time and peak memory against the number of samples, for lordclust and "
         "other tools.](../growth.png)\n\n*Time and peak memory from X to labels. A "
         f"curve ends where the tool takes more than {LIMIT // 60} minutes; that of "
-        "lordclust in float64 ends where memory does.*"
+        "lordclust in float64 ends where the memory is full.*"
     )
 
 

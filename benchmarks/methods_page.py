@@ -15,12 +15,11 @@ All methods are scikit-learn estimators: `make_method("symnmf", n_clusters=10)` 
 work on a sparse nearest-neighbour graph, *kernel* for a full kernel matrix, and
 *features* for the samples themselves. The column *status* is *published* for the
 authors' algorithm; *own solver* for their problem, solved in another way; and
-*reconstruction* where neither their paper nor their code was available to us, and the
-model is assembled from descriptions by others. Each docstring states which part is
-which.
+*reconstruction* if neither their paper nor their code was available to us, and the
+model is assembled from descriptions by others. Each docstring states the details.
 
-[](reproduction.md) compares their accuracies with those printed in the paper, and shows
-their cost and where and why ours differ."""
+[](reproduction.md) compares their accuracies with those printed in the paper, explains
+the differences, and lists the cost."""
 
 
 def render() -> str:

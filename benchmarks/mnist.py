@@ -57,7 +57,7 @@ def measure_path() -> Row:
 
 PATH = Benchmark(
     "MNIST, 70,000 images, from raw pixels",
-    "A process of its own; all cores. `iteration / product` is the time of one "
+    "A separate process; all cores. `iteration / product` is the time of one "
     "iteration of the path over the time of scipy's S @ V of the same size, which "
     "scipy computes on one thread. Memory is the peak of the process minus its memory "
     "when the pixels were loaded.",
@@ -99,10 +99,10 @@ def methods() -> list[Row]:
 
 METHODS = Benchmark(
     "Large input: 70,000 MNIST images without an n x n matrix",
-    "One start each, in a process of its own; the nearest-neighbour graph is built "
-    "before. Memory is the peak minus the memory when the input was loaded (an n x n "
-    "matrix would take 39 GB). Iterations are limited where the column `limit` has a "
-    "number, and `dcd` uses one prior, alpha = 1.",
+    "One start each, in a separate process; the nearest-neighbour graph is built "
+    "beforehand. Memory is the peak minus the memory when the input was loaded (an "
+    "n x n matrix would take 39 GB). Iterations are limited where the column "
+    "`limit` has a number, and `dcd` uses one prior, alpha = 1.",
     methods,
 )
 

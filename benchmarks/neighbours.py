@@ -64,7 +64,7 @@ def measure(data: str, search: str) -> Row:
 def part(results: Results) -> str:
     """Return the part of the guide on search methods."""
     return (
-        f"Building the graph, each in a process of its own ({where(results)}).\n\n"
+        f"Building the graph, each in a separate process ({where(results)}).\n\n"
         f"{table(results['rows'])}"
     )
 

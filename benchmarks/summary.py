@@ -30,7 +30,7 @@ def auto(results: Results) -> str:
     rules = max(mean["rule n"], mean["rule blocks"])
     return (
         f"{mean['tau = 1']:.3f} (equal shares, `tau=1`) to {mean['auto both']:.3f}; "
-        f"the better of the paper's two rules for tau has {rules:.3f}."
+        f"the better of the paper's two rules for tau reaches {rules:.3f}."
     )
 
 
@@ -45,7 +45,7 @@ def _sizes(rows: list[Row]) -> str:
         means = seconds[data, "`BalancedKMeans`, 10 starts"]
         cases.append(f"{theirs / ours:.0f} and {theirs / means:.0f} times ({data})")
     return (
-        "Ten groups of exactly 2,300 of 23,000 points, 10 starts for the k-means "
+        "23,000 points in ten clusters of exactly 2,300, 10 starts for the k-means "
         "methods: `BLoRD` and `BalancedKMeans` are "
         f"{' and '.join(cases)} faster than k-means-constrained."
     )
@@ -55,33 +55,35 @@ def _fit(rows: list[Row]) -> str:
     cases = " and ".join(f"{r['times faster']:.0f} times ({r['data']})" for r in rows)
     return (
         f"One B-LoRD fit from the same start to the same tolerance: {cases} faster "
-        "than the paper's algorithm, to the same objective."
+        "than the paper's algorithm, with the same objective."
     )
 
 
 def _path(rows: list[Row]) -> str:
     r = rows[0]
     return (
-        f"The whole path in tau on {r['data']}, one thread: {r['adaptive ms']:.0f} ms "
-        f"({r['50 taus ms']:.0f} ms for 50 given taus); scikit-learn's "
-        f"SpectralClustering: {r['spectral ms']:.0f} ms."
+        f"The complete path in tau on {r['data']}, one thread: "
+        f"{r['adaptive ms']:.0f} ms ({r['50 taus ms']:.0f} ms for 50 given "
+        f"taus); scikit-learn's SpectralClustering: {r['spectral ms']:.0f} ms."
     )
 
 
 def _mnist(rows: list[Row]) -> str:
     r = rows[0]
     return (
-        f"MNIST, 70,000 images from raw pixels: exact neighbours {r['graph s']:.0f} s, "
-        f"whole path {r['path s']:.0f} s, best accuracy on it "
-        f"{r['best ACC on the path']:.3f}, {r['memory MB']:.0f} MB."
+        f"MNIST, 70,000 images from raw pixels: exact neighbours in "
+        f"{r['graph s']:.0f} s and the complete path in {r['path s']:.0f} s, with "
+        f"{r['memory MB']:.0f} MB of memory; best accuracy "
+        f"{r['best ACC on the path']:.3f}."
     )
 
 
 def _startup(rows: list[Row]) -> str:
     r = rows[-1]
     return (
-        f"A fresh process that fits 1,000 x 20 points: {r['lordclust s']:.1f} s; with "
-        f"SpectralClustering {r['scikit-learn s']:.1f} s."
+        f"A new process that fits 1,000 points with 20 features: "
+        f"{r['lordclust s']:.1f} s; with SpectralClustering "
+        f"{r['scikit-learn s']:.1f} s."
     )
 
 

@@ -40,8 +40,8 @@ for title, model in models.items():
 # %%
 # Both results on a map
 # ---------------------
-# The map is computed by t-SNE, which neither model uses. Rings mark images in a wrong
-# cluster. Equal shares split the zeros; "auto" keeps them together.
+# The map is computed by t-SNE, which neither model uses. Rings mark images in the
+# wrong cluster. Equal shares split the zeros; "auto" keeps them together.
 
 
 def matched(labels):
@@ -79,9 +79,9 @@ ax.legend()
 # %%
 # The candidates
 # --------------
-# ``selection_`` has every candidate. In round 0 all shares are equal. At small tau they
-# constrain the labels least, and there the evidence is largest. The sizes of the best
-# candidate become the shares of round 1, and so on while the evidence grows.
+# ``selection_`` contains every candidate. In round 0 all shares are equal. At small tau
+# they constrain the labels least, and there the evidence is largest. The sizes of the
+# best candidate become the shares of round 1, and so on while the evidence grows.
 
 print(models["auto"].selection_.table(5))
 
@@ -94,8 +94,8 @@ _ = SelectionDisplay.from_estimator(models["auto"], ax=ax)
 # Not every group is found: only partitions on B-LoRD's paths are compared, and the
 # evidence for Gaussian clusters on a graph need not favour the digits. In ten draws
 # with such sizes in random order, equal shares were correct for 64 % of the images,
-# "auto" for 83 % (a gain of 3 to 29 percentage points). Given the true shares it was 75
-# %: they state how large the clusters are, but not which is which.
+# "auto" for 83 % (a gain of 3 to 29 percentage points), and the true shares for 75 %:
+# they state how large the clusters are, but not which digit is which.
 #
 # In few dimensions the choice is less reliable. On the four groups in the plane of
 # :doc:`/gallery/plot_proportions_given` it still splits the largest one (74 % correct,

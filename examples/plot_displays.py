@@ -62,7 +62,7 @@ for ax, tau in zip(axes, (0.06, 0.12, 0.3, 1.0), strict=True):
 # %%
 # Selection and convergence
 # -------------------------
-# Left, for four digits in very uneven numbers: the evidence of each candidate when
+# Left, for four digits in very uneven numbers: the evidence for each candidate when
 # shares and tau are chosen automatically. Right: the descent from a random start.
 
 counts = {0: 170, 2: 120, 3: 40, 4: 80}

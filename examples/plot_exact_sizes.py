@@ -23,7 +23,7 @@ X = np.random.default_rng(0).uniform(0, [1.5, 1], (240, 2))
 # Approximate and exact counts
 # ----------------------------
 # With ``proportions`` each house gets its most probable crew, so the counts are
-# approximate. With ``cluster_sizes`` the labels are, of all labellings with exactly
+# approximate. With ``cluster_sizes`` the result is, of all labellings with exactly
 # these counts, the one with the largest total probability.
 
 near = BLoRD(4, tau=0.2, proportions=sizes / 240).fit(X)

@@ -75,6 +75,6 @@ for ax, title in zip(axes[0], methods.values(), strict=True):
 # Results
 # -------
 # The spectral methods and B-LoRD find moons, rings and stretched groups. B-LoRD, LoRD
-# and k-means with exact sizes have equal shares by default and fail on the three sizes:
-# pass ``proportions`` or ``sizes`` there, if you know them. LoRD, which has no tau,
-# splits elongated groups.
+# and k-means with exact sizes assume equal shares by default and fail on "three
+# sizes": pass ``proportions`` there, if you know them. LoRD, which has no tau, splits
+# elongated groups.

@@ -54,8 +54,8 @@ fig.colorbar(shades, ax=axes[1], label="largest probability")
 # %%
 # Independent samples, or a batch with given counts
 # -------------------------------------------------
-# ``predict`` treats every sample independently. ``assign`` labels a batch with given
-# counts, with the largest total probability.
+# ``predict`` treats every sample independently. ``assign`` labels a batch so that it
+# has the given counts and the largest total probability.
 
 batch = [[-2, 2], [-1, 1], [0, 1], [1, 1], [2, 2], [-2, -2], [2, -2], [2, 0]]
 print("predict", model.predict(batch))

@@ -33,7 +33,7 @@ models = {
 # Equal and given shares
 # ----------------------
 # With equal shares, each cluster must have a quarter of the samples. So the largest
-# group is split, and the smallest is filled up with samples of its neighbours.
+# group is split, and the smallest one receives samples of its neighbours.
 
 
 def matched(labels):
@@ -54,7 +54,7 @@ for ax, (title, labels) in zip(axes, panels.items(), strict=True):
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 # %%
-# Rings mark samples in a wrong cluster. With the shares given, few are left: at the
+# Rings mark samples in the wrong cluster. With the shares given, few are left: at the
 # borders, and some in the corner, which have few edges to their group.
 #
 # Shares of probabilities and labels

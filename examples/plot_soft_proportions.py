@@ -47,8 +47,8 @@ for ax, strength, model in zip(axes, strengths, models, strict=True):
 # %%
 # Vary the strength
 # -----------------
-# ``proportions_`` has the resulting shares. For weak constraints they are those of the
-# groups (dashed).
+# ``proportions_`` contains the resulting shares. For weak constraints they are those of
+# the groups (dashed).
 
 grid = np.geomspace(0.01, 100, 17)
 reached = [BLoRD(3, proportions=(None, s)).fit(X).proportions_ for s in grid]

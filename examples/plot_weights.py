@@ -2,7 +2,7 @@
 Sample weights: cluster a histogram
 ===================================
 
-A sample may represent many: a town its people, a cell of a histogram its counts.
+A sample may represent many others: a town its inhabitants, a histogram cell its counts.
 ``fit(X, sample_weight=w)`` treats a sample of weight 2 as two samples. Here 20,000
 samples are binned, and the 665 nonempty cells are clustered instead.
 """
@@ -29,13 +29,13 @@ print(len(cells), "cells with 1 to", counts.max(), "samples")
 # With and without the counts
 # ---------------------------
 # The cells form a regular grid: without the counts only the outline of the groups is
-# left. With the counts the borders run where samples are rare.
+# left. With the counts, the borders are where samples are rare.
 
 plain = BLoRD(4).fit(cells)
 weighted = BLoRD(4).fit(cells, sample_weight=counts)
 
 # %%
-# The darker a cell, the more samples it holds.
+# The darker a cell, the more samples it contains.
 
 shade = np.clip(np.sqrt(counts / 150), 0.2, 1)
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.9), sharex=True, sharey=True)

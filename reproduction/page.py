@@ -46,25 +46,25 @@ $ python -m reproduction all
 ```
 
 All numbers and figures on this page are generated from
-`docs/reproduction/results.json`, the output of such a run; a test checks that page and
-file agree.
+`docs/reproduction/results.json`, the output of such a run; a test checks that the page
+and the file agree.
 
 **The protocol is the paper's**: self-tuning nearest-neighbour graphs with
-q = floor(log2 n) + 1 neighbours, and features scaled as far as its results allow to
-infer ([](errata.md) lists what the text leaves open); 50 random starts, of which the
-one with the best *objective* counts, never the one with the best accuracy; the mean
-over 50 roundings where a method ends with spectral clustering; tau of B-LoRD from .01
-to 1, chosen by the labels. Random starts of LoRD and B-LoRD are solved with the exact
-projection, which reaches the optimum of the paper's own algorithm some hundred times
-faster. Nothing else is tuned: all other methods use our defaults, where the paper tunes
-eight of them. The notes below each table list what was reduced on the three large sets.
+q = floor(log2 n) + 1 neighbours, and features scaled as inferred from its results
+where the text leaves it open; 50 random starts, of which the one with the best
+*objective* counts, never the one with the best accuracy; the mean over 50 roundings for
+methods that end with spectral clustering; tau of B-LoRD from .01 to 1, chosen by the
+labels. Random starts of LoRD and B-LoRD are solved with the exact projection, which
+reaches the optimum of the paper's own algorithm more than a hundred times faster.
+Nothing else is tuned: all other methods use our defaults, whereas the paper tunes eight
+of them. The notes below each table list what was reduced on the three large data sets.
 
-**Our own rows**: one path in tau, without restarts or labels, with equal shares at
-tau = 1; and the same with tau and shares chosen without labels.
+**Our additional rows**: one path in tau, without restarts or labels, with equal shares
+at tau = 1; and the same with tau and shares chosen without labels.
 
 Each cell has **our** number, the paper's, and the difference. A star marks a number of
-the paper that cannot be right. `usps1000` contains other digits than the paper's 1000:
-compare only within its column."""
+the paper that cannot be right. `usps1000` contains different digits from the paper's
+1000: compare only within its column."""
 
 CAPTIONS = {
     "fig-tau-blocks": (

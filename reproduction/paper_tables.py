@@ -86,7 +86,7 @@ def _notes(results: Results) -> list[str]:
                 reduced.setdefault(what, {}).setdefault(method, []).append(data)
     return [
         *(f"Reduced to {what}: {_places(places)}." for what, places in reduced.items()),
-        *(f"Empty, {why}: {_places(places)}." for why, places in empty.items()),
+        *(f"Empty ({why}): {_places(places)}." for why, places in empty.items()),
     ]
 
 

@@ -56,7 +56,7 @@ def strike(keys: list[str], strikes: int, seed: int) -> list[str]:
 
 def fill_disks() -> list[str]:
     """Run on disks that are full, read only or limited; return the faults found."""
-    ways: dict[str, Callable[[Disk], Any]] = {"a limit for files": Disk.limited}
+    ways: dict[str, Callable[[Disk], Any]] = {"a limit on file sizes": Disk.limited}
     if os.geteuid() == 0:
         ways |= {"a full disk": Disk.full, "a read-only disk": Disk.read_only}
     else:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.common import added_memory
-from lordclust._core.memory import solver_bytes
+from lordclust._core.memory import NotEnoughMemoryError, solver_bytes
 from lordclust._core.typing import Graph
 
 #: Samples, clusters and dtype of the fits whose peak is measured.
@@ -89,7 +89,8 @@ def under_a_limit(extra: float) -> str:
     try:
         fit(S, k, dtype)
     except MemoryError as error:
-        return "refused before" if "are available" in str(error) else "failed midway"
+        refused = isinstance(error, NotEnoughMemoryError)
+        return "refused in advance" if refused else "failed in the fit"
     return "done"
 
 

@@ -26,12 +26,12 @@ def strikes(results: dict[str, Any]) -> str:
         {
             "signal": part,
             "command": _command(name),
-            "strikes": found["strikes"],
+            "signals": found["strikes"],
             "when a file changes": found["at a file event"],
             "while working": found["while working"],
             "while importing": found["while importing"],
-            "finished, equal to undisturbed": found["finished and compared"],
-            "faults": len(found["faults"]),
+            "finished with equal files": found["finished and compared"],
+            "failures": len(found["faults"]),
         }
         for part in ("kill -9", "Ctrl-C")
         for name, found in results.get(part, {}).items()
@@ -48,9 +48,9 @@ def disks(results: dict[str, Any]) -> str:
             "runs": found["refused"] + found["done"],
             "ended with an error message": found["refused"],
             "had enough space": found["done"],
-            "faults": len(found["faults"]),
+            "failures": len(found["faults"]),
         }
-        for part in ("a full disk", "a read-only disk", "a limit for files")
+        for part in ("a full disk", "a read-only disk", "a limit on file sizes")
         for name, found in results.get(part, {}).items()
     ]
     return table(rows) if rows else "Not run yet."

@@ -1,4 +1,4 @@
-"""Graph-based clustering with honest probabilities and the proportions you ask for.
+"""Graph-based clustering with probabilities and prescribed cluster shares.
 
 >>> from lordclust import BLoRD
 >>> from sklearn.datasets import load_iris

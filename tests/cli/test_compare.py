@@ -38,7 +38,7 @@ def test_a_failed_method_has_a_note_and_others_continue(run, tmp_path):
                  "--methods", "gmm,lord", "-o", out)  # fmt: skip
     assert result.exit_code == 0, result.stderr
     gmm, lord = table(out.read_text())
-    assert gmm["note"] == "gmm needs features, but INPUT holds similarities."
+    assert gmm["note"] == "gmm needs features, but INPUT contains similarities."
     assert gmm["sizes"] == ""
     assert lord["sizes"] == "4 4"
     assert "acc" not in lord

@@ -134,7 +134,7 @@ def test_stopping_on_min_v_alone_leaves_the_marginals_off():
 # -- erratum 4: Sinkhorn's tolerance, and a product that is not Hadamard's -----
 
 
-def test_sinkhorn_at_1e_16_asks_for_an_exact_hit():
+def test_sinkhorn_at_1e_16_requires_exact_equality():
     rng = np.random.default_rng(0)
     n, shares = 50, np.array([0.7, 0.1, 0.1, 0.1])
     mu = np.sqrt(shares)

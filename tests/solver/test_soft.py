@@ -174,7 +174,7 @@ def test_no_strength_at_all():
 def test_known_samples_may_overfill_a_soft_proportion():
     S, _ = block_graph(np.random.default_rng(0), [40, 10, 10], between=0.05)
     known = np.where(np.arange(60) < 30, 0, -1)
-    with pytest.raises(ValueError, match=r"share of 0\.5 .* into cluster 0"):
+    with pytest.raises(ValueError, match=r"share of 0\.5 .* to cluster 0"):
         tau_path(S, 3, known_labels=known)
     path = tau_path(S, 3, proportions=(None, 1.0), known_labels=known)
     P = path.membership()

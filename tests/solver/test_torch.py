@@ -112,7 +112,7 @@ def test_an_unknown_device_is_refused():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_cuda_without_a_device_is_refused():
-    with pytest.raises(ValueError, match="sees no CUDA device"):
+    with pytest.raises(ValueError, match="PyTorch sees none here"):
         BLoRD(3, device="cuda").fit(IRIS)
 
 

@@ -169,7 +169,7 @@ def check(case: dict[str, Any]) -> Outcome:
             require(zipfile.is_zipfile(path), "the checkpoint is complete")
     if kind == "checkpoint":
         _check_path(found)
-        return Outcome(kind, "gone on")
+        return Outcome(kind, "resumed")
     return Outcome(kind, _use(found))
 
 

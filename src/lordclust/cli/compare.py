@@ -179,7 +179,7 @@ class Comparison:
 
         precomputed = self.samples.precomputed
         if precomputed and METHODS[name].takes == "features":
-            raise ValueError(f"{name} needs features, but INPUT holds similarities.")
+            raise ValueError(f"{name} needs features, but INPUT contains similarities.")
         given = parameters(name, self.request, precomputed=precomputed, lenient=True)
         return fit_model(make_method(name, **given), self.samples)
 

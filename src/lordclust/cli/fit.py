@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     metavar="[FILE]",
     is_flag=False,
     flag_value="-",
-    help="Facts of the run; without FILE on stdout, instead of the labels.",
+    help="Summary of the run; without FILE on stdout, instead of the labels.",
 )
 @click.option(
     "--strict",

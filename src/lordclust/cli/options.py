@@ -117,7 +117,7 @@ class FitRequest:
 
 
 def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
-    """Return whether INPUT holds similarities, which two options can state."""
+    """Return whether INPUT contains similarities, which two options can state."""
     return bool(reading.precomputed) or request.affinity == "precomputed"
 
 
@@ -148,7 +148,7 @@ _INPUT_OPTIONS = {
     "precomputed": click.option(
         "--precomputed",
         is_flag=True,
-        help="INPUT holds similarities, or edges 'a b weight', not features.",
+        help="INPUT contains similarities, or edges 'a b weight', not features.",
     ),
     "format_": click.option(
         "--format",
@@ -166,7 +166,7 @@ _REQUEST_OPTIONS = {
         type=click.IntRange(min=1),
         metavar="K",
         required=True,
-        help="Number of clusters (the maximum, if shares are chosen for you).",
+        help="Number of clusters (the maximum, if shares are chosen automatically).",
     ),
     "proportions": click.option(
         "--proportions",
@@ -190,7 +190,7 @@ _REQUEST_OPTIONS = {
     "rounding": click.option(
         "--rounding",
         type=click.Choice(["argmax", "exact"]),
-        help="exact: the labels, too, meet the shares exactly.",
+        help="exact: the labels meet the shares exactly as well.",
     ),
     "tau": click.option(
         "--tau",

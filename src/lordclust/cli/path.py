@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     "--taus",
     type=grid,
     metavar="FIRST:LAST:STEP|A,B,...",
-    help="Values of tau; by default many where the clusters change, few elsewhere.",
+    help="Values of tau; by default a grid that is finer where the clusters change.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
 @click.option("--labels", metavar="FILE", help="Labels, one column per tau.")

@@ -54,10 +54,10 @@ def predict(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Assign the samples in INPUT to the clusters of a MODEL of `lordclust fit`.
+    """Assign the samples in INPUT to the clusters of MODEL, made by `lordclust fit`.
 
-    Each sample is predicted on its own, and scaled like the samples that the model
-    was fitted to. With --proportions or --cluster-sizes the labels of the whole
+    Each sample is treated independently, and scaled like the samples that the model
+    was fitted to. With --proportions or --cluster-sizes the labels of the
     batch meet them exactly.
 
     \b

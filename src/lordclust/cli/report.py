@@ -30,7 +30,7 @@ def report(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Show a MODEL of `lordclust fit` as an interactive report, one HTML file.
+    """Show MODEL, made by `lordclust fit`, as an interactive report, one HTML file.
 
     The page is self-contained and works offline. With INPUT, the file that the model
     was fitted to, it shows the names of the samples, and with --label-column their

@@ -59,8 +59,8 @@ def read_input(
     precomputed = is_precomputed(request, reading)
     if precomputed and scale != "none":
         raise click.UsageError(
-            f"--scale {scale} is for features, but INPUT holds similarities. Leave it "
-            "out."
+            f"--scale {scale} is for features, but INPUT contains similarities. "
+            "Leave it out."
         )
     display.stage(f"Reading {source}")
     samples = read_samples(source, reading, precomputed=precomputed)
