@@ -172,7 +172,7 @@ def test_refuses_what_has_no_paths(settings, match):
 
 
 def test_lord_cannot_choose():
-    with pytest.raises(ValueError, match="LoRD cannot choose proportions"):
+    with pytest.raises(ValueError, match="LoRD does not support proportions"):
         LoRD(3, proportions="auto").fit(IRIS.data)
 
 

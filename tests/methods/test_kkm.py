@@ -308,7 +308,7 @@ def test_limit_of_steps():
         ({"init": np.zeros(90)}, "integer labels, got an array of float64"),
         ({"init": np.arange(90) % 4}, "init must hold each label from 0 to 2"),
         ({"init": np.arange(90) % 2}, "init must hold each label from 0 to 2"),
-        ({"psd_shift": -1.0}, 'psd_shift must be "auto" or a finite number from 0'),
+        ({"psd_shift": -1.0}, 'psd_shift must be "auto" or a finite number >= 0'),
         ({"psd_shift": "yes"}, "psd_shift must be"),
         ({"psd_shift": True}, "psd_shift must be"),
         ({"dense_up_to": 0}, "dense_up_to must be a positive integer"),

@@ -128,7 +128,7 @@ def test_bad_known_labels(Model, case):
 
 @MODELS
 def test_the_papers_algorithm_refuses_known_labels(Model):
-    with pytest.raises(ValueError, match='algorithm="paper" needs no known labels'):
+    with pytest.raises(ValueError, match='algorithm="paper" requires no known labels'):
         Model(4, algorithm="paper").fit(X, known_labels=some_known(Y, 1))
 
 

@@ -642,7 +642,7 @@ def test_weight_two_is_the_sample_twice(Model):
 @MODELS
 def test_the_papers_algorithm_refuses_unequal_weights(Model):
     model = Model(3, algorithm="paper", n_init=1, random_state=0)
-    with pytest.raises(ValueError, match='algorithm="paper" needs equal weights'):
+    with pytest.raises(ValueError, match='algorithm="paper" requires equal weights'):
         model.fit(X, sample_weight=np.arange(90))
     model.set_params(tol=10.0).fit(X, sample_weight=np.full(90, 3.0))
     assert model.n_iter_ == 1

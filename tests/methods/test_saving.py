@@ -273,7 +273,7 @@ def test_forged_documents(tmp_path_factory, small, data):
         ("membership_", lambda a: a * np.nan, "membership_ is float64"),
         ("V_", lambda a: a[:-1], "V_ is float64 of shape"),
         ("samples", lambda a: a[:-1], "samples are of shape"),
-        ("affinity_matrix_.indices", lambda a: a + 99, "parts do not fit together"),
+        ("affinity_matrix_.indices", lambda a: a + 99, "parts are inconsistent"),
         # SciPy takes these for an array without entries, and then follows them.
         ("affinity_matrix_.indptr", lambda a: a * (a < a[-1]), "indptr must be a non"),
         ("affinity_matrix_.indptr", lambda a: np.r_[a[:-1], -1], "indptr must be a n"),

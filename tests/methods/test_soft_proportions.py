@@ -131,7 +131,7 @@ def test_refusals(Model, pair, error, match):
 
 @MODELS
 def test_the_papers_algorithm_refuses_soft_proportions(Model):
-    with pytest.raises(ValueError, match='algorithm="paper" needs exact proportions'):
+    with pytest.raises(ValueError, match='"paper" requires exact proportions'):
         Model(3, algorithm="paper", proportions=(None, 1)).fit(X)
 
 

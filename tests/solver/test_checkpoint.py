@@ -199,9 +199,9 @@ def test_a_fit_goes_on(model, tmp_path, monkeypatch):
 def test_what_has_no_path_is_refused(tmp_path):
     X, file = load_digits().data[:60], tmp_path / "a.ckpt"
     for model in (BLoRD(3, start="random"), LoRD(3, algorithm="paper")):
-        with pytest.raises(ValueError, match="checkpoint keeps a path, but start="):
+        with pytest.raises(ValueError, match="checkpoint saves a path, but start="):
             model.fit(X, checkpoint=file)
-    with pytest.raises(ValueError, match='checkpoint keeps a path to one tau, but "a'):
+    with pytest.raises(ValueError, match='checkpoint saves a path to one tau, but "a'):
         BLoRD(3, tau="auto").fit(X, checkpoint=file)
 
 
@@ -330,11 +330,11 @@ def test_cut_or_damaged_files_are_told_in_one_sentence(blocks, half, at, flip):
 def test_forged_parts_are_refused(blocks, half, name, value):
     document, arrays = read_archive(half)
     write_archive(half, document, arrays | {name: value}, force=True)
-    with pytest.raises(InputError, match="its parts do not fit together"):
+    with pytest.raises(InputError, match="its parts are inconsistent"):
         tau_path(blocks, 3, checkpoint=half)
     missing = {key: array for key, array in arrays.items() if key != name}
     write_archive(half, document, missing, force=True)
-    with pytest.raises(InputError, match="its parts do not fit together"):
+    with pytest.raises(InputError, match="its parts are inconsistent"):
         tau_path(blocks, 3, checkpoint=half)
 
 
@@ -345,7 +345,7 @@ def test_numbers_of_another_type_are_refused(blocks, half, name):
     for dtype in ("float16", "longdouble") if name == "kept.0" else ("float32",):
         other = {name: arrays[name].astype(dtype)}
         write_archive(half, document, arrays | other, force=True)
-        with pytest.raises(InputError, match=rf"do not fit together \({name}\)"):
+        with pytest.raises(InputError, match=rf"are inconsistent \({name}\)"):
             tau_path(blocks, 3, checkpoint=half)
 
 
@@ -353,7 +353,7 @@ def test_counts_that_are_none_are_refused(blocks, half):
     document, arrays = read_archive(half)
     arrays["rows.numbers"][2] = 1e308
     write_archive(half, document, arrays, force=True)
-    with pytest.raises(InputError, match=r"do not fit together \(rows.numbers\)"):
+    with pytest.raises(InputError, match=r"are inconsistent \(rows.numbers\)"):
         tau_path(blocks, 3, checkpoint=half)
 
 
@@ -361,7 +361,7 @@ def test_a_tau_that_is_done_is_not_done_again(blocks, half):
     document, arrays = read_archive(half)
     arrays["place"][0] = arrays["rows.numbers"][0, -1]
     write_archive(half, document, arrays, force=True)
-    with pytest.raises(InputError, match=r"do not fit together \(taus\)"):
+    with pytest.raises(InputError, match=r"are inconsistent \(taus\)"):
         tau_path(blocks, 3, checkpoint=half)
 
 
@@ -383,7 +383,7 @@ def test_taus_that_do_not_rise_are_refused(blocks, half, change):
     numbers = arrays["rows.numbers"].copy()
     numbers[0] = change(numbers[0])
     write_archive(half, document, arrays | {"rows.numbers": numbers}, force=True)
-    with pytest.raises(InputError, match=r"do not fit together \(taus\)"):
+    with pytest.raises(InputError, match=r"are inconsistent \(taus\)"):
         tau_path(blocks, 3, checkpoint=half)
 
 

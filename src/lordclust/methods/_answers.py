@@ -89,7 +89,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def predict(self, X: Graph) -> IntArray:
         """Return the most probable cluster of each sample, new or fitted.
 
-        Every sample is treated independently, so sizes are not met: see ``assign``. A
+        Every sample is treated independently, so sizes are not met (see ``assign``). A
         fitted sample without copies gets its most probable cluster in
         ``membership_``, which is its label in ``labels_`` unless labels were rounded to
         exact sizes. Rows of similarities (``affinity="precomputed"``) do not identify
@@ -120,7 +120,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         proportions: ArrayLike | None = None,
         cluster_sizes: ArrayLike | None = None,
     ) -> IntArray:
-        """Return labels of a batch of samples that have exactly the sizes requested.
+        """Return labels of a batch of samples with exactly the requested sizes.
 
         Of all labels with these sizes, they have the largest total membership
         sum_i P(i, labels[i]), P from ``predict_proba``. Unlike in ``predict``, a
@@ -132,7 +132,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         X : array-like or sparse of shape (m, d), or (m, n) if precomputed
             Samples, or their similarities to the fitted samples.
         proportions : array-like of shape (n_clusters,), optional
-            Shares of the clusters in the batch, rounded to whole sizes by largest
+            Shares of the clusters in the batch, rounded to integer sizes by largest
             remainders. By default ``proportions_``.
         cluster_sizes : array-like of int, shape (n_clusters,), optional
             How many samples of the batch each cluster gets, instead of shares; 0 is
@@ -288,16 +288,16 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
 
     def _cut(self, P: Graph) -> Graph:
-        """Return memberships of as many clusters per sample as ``membership_`` has."""
+        """Return memberships with as many clusters per sample as ``membership_``."""
         if self.proba_top is None or not sparse.issparse(self.membership_):
             return np.asarray(P)
         return top_entries(P, self.proba_top)
 
     def _average(self, weights: Graph) -> Graph:
         """Return memberships averaged with given similarities as weights."""
-        # Row by row, as a product of dense matrices would not be in every bit.
+        # Row by row: in a product of dense matrices the last bits depend on the batch.
         W = sparse.csr_array(weights.astype(np.float64))
-        # Probabilities need weights of one sign: dissimilar samples count for nothing.
+        # Probabilities require nonnegative weights: dissimilar samples do not count.
         W = W.maximum(0)
         total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
         P = W @ self.membership_

@@ -1,4 +1,4 @@
-"""What all estimators share: input, restarts, and fitted attributes."""
+"""Base classes of all estimators: input, restarts, and fitted attributes."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -32,11 +32,11 @@ Rngs = list[np.random.Generator]
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
-    """The input of every estimator."""
+    """Base class that checks the input of every estimator."""
 
     #: Whether a larger objective is better.
     maximises: ClassVar[bool] = False
-    #: Whether the method works on a similarity S, made by ``affinity``, or on X.
+    #: Whether the method works on a similarity S, computed by ``affinity``, or on X.
     takes_graph: ClassVar[bool] = True
     #: Whether S must be nonnegative.
     nonnegative: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         return isinstance(affinity, str) and affinity == "precomputed"
 
     def _check_X(self, X: Graph, *, reset: bool = True) -> Graph:
-        """Return X checked as scikit-learn does."""
+        """Return X after scikit-learn's validation."""
         accept: list[str] | str | bool = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
@@ -77,14 +77,14 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
-                f"S must have a row for each of the {X.shape[0]} samples, but affinity "
-                f"returned shape {S.shape}."
+                f"affinity must return an S with one row for each of the {X.shape[0]} "
+                f"samples, got shape {S.shape}."
             )
         return S
 
     @property
     def recall_(self) -> float:
-        """Fraction of the true neighbours that the graph was built from."""
+        """Fraction of the true nearest neighbours that the search found."""
         found: float | None = getattr(self, "_recall", None)
         if found is None or not self.__sklearn_is_fitted__():
             raise AttributeError(
@@ -139,7 +139,7 @@ class RestartClusterer(Clusterer):
             self.affinity_matrix_ = data
         return self._keep(best, k)
 
-    # -- what a method adds -------------------------------------------------------
+    # -- methods that a subclass defines ------------------------------------------
 
     @abstractmethod
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
@@ -186,7 +186,7 @@ class RestartClusterer(Clusterer):
         return best, np.array(objectives)
 
     def _merit(self, run: Run) -> tuple[float, ...]:
-        """Return what is largest for the best run."""
+        """Return a key that is largest for the best run."""
         return (run.objective if self.maximises else -run.objective,)
 
     def _keep(self, run: Run, k: int) -> Self:
@@ -240,7 +240,7 @@ class EmbeddingMixin:
         Parameters
         ----------
         random_state : int, RandomState or None, default=None
-            For the starts of k-means.
+            Seed for the starts of k-means.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Progress of a fit: scikit-learn's callbacks, where they exist, and a listener."""
+"""Progress of a fit: scikit-learn's callbacks, if available, and a listener."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,24 +22,24 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """No callbacks."""
+        """A placeholder without callbacks."""
 
     def with_callbacks(method: Method) -> Method:
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
 class Listener(Protocol):
-    """Receives the progress of a fit, with any scikit-learn: for the command line."""
+    """Receives the progress of a fit, with any version of scikit-learn."""
 
     def graph(self, share: float) -> None:
         """Receive the fraction of the graph that is built, 0 to 1."""
 
     def part(self, name: str, gain: float) -> bool:
-        """Receive what is done, and its part of the work; return whether to stop."""
+        """Receive a finished step and its share of the work; return whether to stop."""
 
 
-# Paths run side by side, but callbacks expect one call at a time.
+# Paths run in parallel, but callbacks expect one call at a time.
 _ONE_AT_A_TIME = Lock()
 
 
@@ -63,7 +63,7 @@ def begin(model: Any) -> None:
 def step(model: Any, name: str, gain: float = 0.0) -> bool:
     """Report that a part of the fit is done; return whether to stop there.
 
-    ``gain`` is its part of the work after the graph, 0 to 1.
+    ``gain`` is its share of the work after the graph, 0 to 1.
     """
     listener: Listener | None = getattr(model, "_listener", None)
     task = getattr(model, "_callback_fit_ctx", None)

@@ -24,8 +24,8 @@ from lordclust.solver.spectrum import Spectrum
 FORMAT = "lordclust model"
 VERSION = 2
 
-#: Fitted arrays: their type, and what their lengths are (any for "*"). Floats are
-#: double throughout.
+#: Fitted arrays: their type, and their dimensions (any length for "*"). All floats are
+#: double.
 ARRAYS = {
     "labels_": ("iu", "n"),
     "membership_": ("f", "nk"),
@@ -54,7 +54,7 @@ NUMBERS: dict[str, type] = {
     "converged_": bool,
     "n_features_in_": int,
 }
-#: Numbers that B-LoRD has besides.
+#: Further numbers of B-LoRD.
 TAU_NUMBERS: dict[str, type] = {"tau_": float, "gamma_": float}
 
 
@@ -76,7 +76,7 @@ class _OfGraph:
 class SavedModel:
     """``save`` and ``load`` for the models over Omega(mu)."""
 
-    # What fit sets hides these.
+    # Attributes that fit sets hide these.
     affinity_matrix_: Any = _OfGraph()
     _problem: Any = _OfGraph()
     _check_parameters: Any  # of the estimator
@@ -105,8 +105,8 @@ class SavedModel:
         force : bool, default=False
             Replace a file that exists.
         extras : dict, optional
-            What else to keep, as JSON: the names of columns, how features were scaled.
-            It is restored as ``extras_``.
+            Further data to store as JSON, such as the names of columns. It is restored
+            as ``extras_``.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class SavedModel:
         array([1, 0])
         """
         check_is_fitted(self)
-        self._check_parameters()  # they may have been set since, and load refuses
+        self._check_parameters()  # they may have changed since fit
         arrays: Arrays = {}
         document = {
             "format": FORMAT,
@@ -141,7 +141,7 @@ class SavedModel:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return the model that ``save`` wrote; its results are the same to the bit.
+        """Return the model that ``save`` wrote; its results are the same bit for bit.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ def load_model(path: str | Path) -> Any:
 
 
 def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
-    """Return the model in a document, if everything in it fits together."""
+    """Return the model in a document; raise an error if its parts are inconsistent."""
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         raise InputError(
             path,
@@ -207,7 +207,7 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
     except Exception as error:  # a forged document can fail in many ways
         raise InputError(
             path,
-            f"its parts do not fit together ({type(error).__name__}: "
+            f"its parts are inconsistent ({type(error).__name__}: "
             f"{str(error)[:200].rstrip('.')}). Save the model again.",
         ) from error
     if document.get("extras") is not None:
@@ -248,8 +248,8 @@ def _not_savable(value: object, name: str) -> TypeError:
     """Return the error for a value that is neither number, text nor array."""
     hint = {
         "affinity": 'fit with a KNNGraph, or with affinity="precomputed" on S',
-        "random_state": "set_params(random_state=None) changes no answer",
-    }.get(name, "give numbers, text or arrays")
+        "random_state": "call set_params(random_state=None), which changes no result",
+    }.get(name, "pass numbers, text or arrays")
     return TypeError(
         f"{name} cannot be saved, got {type(value).__name__}: a model file holds "
         f"numbers and text, no code. Instead, {hint}."
@@ -257,7 +257,7 @@ def _not_savable(value: object, name: str) -> TypeError:
 
 
 def _unpacked(value: Any, arrays: Arrays) -> Any:
-    """Return what :func:`_packed` was given."""
+    """Return the value that :func:`_packed` stored."""
     if isinstance(value, list):
         return [_unpacked(item, arrays) for item in value]
     if not isinstance(value, dict):
@@ -269,7 +269,7 @@ def _unpacked(value: Any, arrays: Arrays) -> Any:
 
 
 def _csr(content: list[Any], arrays: Arrays) -> sparse.csr_array:
-    """Return a sparse array that compiled code may trust."""
+    """Return a sparse array that is safe for compiled code."""
     name, n, m = content
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     csr = sparse.csr_array(parts, shape=(n, m))
@@ -322,12 +322,12 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> Json:
 
 
 def _numbers_of(model: Any) -> dict[str, type]:
-    """Return which fitted numbers a model has."""
+    """Return the fitted numbers of a model, with their types."""
     return NUMBERS | (TAU_NUMBERS if hasattr(model, "tau") else {})
 
 
 def _packed_problem(model: Any, arrays: Arrays) -> Json:
-    """Return the problem that was solved; its graph only if it differs from S."""
+    """Return the problem that was solved, with its graph only if it differs from S."""
     problem = model._problem
     omega = {
         f.name: _packed(getattr(problem.omega, f.name), f"problem.{f.name}", arrays)
@@ -346,7 +346,7 @@ def _packed_problem(model: Any, arrays: Arrays) -> Json:
 
 
 def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
-    """Set the fitted attributes, if they fit together."""
+    """Set the fitted attributes; raise an error if they are inconsistent."""
     n, k = _unpacked(state["membership_"], arrays).shape
     for name, (kinds, lengths) in ARRAYS.items():
         array = _unpacked(state[name], arrays)
@@ -384,7 +384,7 @@ def _check_shares(array: Graph, name: str) -> None:
 
 
 def _selection(parts: Any, k: int) -> Selection:
-    """Return the candidates of a choice, if they fit together."""
+    """Return the candidates of a choice; raise an error if they are inconsistent."""
     found = Selection(**parts)
     m = len(found.paths)
     for name, (kinds, lengths) in CANDIDATES.items():
@@ -400,7 +400,7 @@ def _selection(parts: Any, k: int) -> Selection:
 def _check_array(
     array: Graph, name: str, kinds: str, lengths: list[int | None]
 ) -> None:
-    """Raise an error for an array of another type or shape, or with NaN."""
+    """Raise an error for an array with the wrong type or shape, or with NaN."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
     fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
     for got, wanted in zip(array.shape, lengths, strict=False):
@@ -411,7 +411,7 @@ def _check_array(
 
 
 def _put_names(model: Any, names: list[str] | None) -> None:
-    """Set the names of the features, if there are some."""
+    """Set the names of the features, if there are any."""
     if names is None:
         return
     if len(names) != model.n_features_in_ or not all(type(n) is str for n in names):
@@ -420,7 +420,7 @@ def _put_names(model: Any, names: list[str] | None) -> None:
 
 
 def _put_samples(model: Any, X: Graph, n: int) -> None:
-    """Set what connects new samples to the fitted ones."""
+    """Set the samples that new samples are compared with."""
     if model._is_precomputed() != (X is None):
         raise ValueError("samples are needed unless similarities were precomputed")
     if X is not None:
@@ -453,7 +453,7 @@ def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> Non
 
 
 def _check_omega(omega: Omega, n: int, k: int) -> None:
-    """Raise an error for a set that compiled code could not work with."""
+    """Raise an error for a set that is not safe for compiled code."""
     _check_array(omega.mu, "mu", "f", [None])
     _check_array(omega.mass, "mass", "f", [n])
     _check_array(omega.weight, "weight", "f", [n])

@@ -24,8 +24,8 @@ class BalancedKMeans(RestartClusterer):
 
     by alternation: centres are means, and labels are the partition of least total
     squared distance with these sizes. The problem and the scheme are those of [1]_,
-    who find the labels by the Hungarian method, O(n^3); here an exact solver of our
-    own works on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
+    which finds the labels by the Hungarian method, O(n^3); here our own exact solver
+    works on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class BalancedKMeans(RestartClusterer):
     tol : float, default=1e-6
         Tolerance on the relative decrease of the inertia.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class BalancedKMeans(RestartClusterer):
 
 
 class Lloyd(NamedTuple):
-    """Where one start ended."""
+    """The result of one start."""
 
     labels: IntArray
     centers: FloatArray
@@ -158,7 +158,7 @@ def balanced_lloyd(
 ) -> Lloyd:
     """Alternate labels and centres from C until neither lowers the inertia.
 
-    X is in float64, dense or sparse, and centred, or digits are lost.
+    X is in float64, dense or sparse, and centred, so that no digits are lost.
     """
     square = float(X.multiply(X).sum() if sparse.issparse(X) else (X * X).sum())
     n = X.shape[0]

@@ -51,8 +51,8 @@ class DBSC(RestartClusterer):
     indicator : {"scaled", "plain"}, default="scaled"
         "plain" takes G = Y sqrt(k/n), the same if all clusters are equally large.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     n_init : int, default=10
         Random starts; the one with the smallest objective is kept.
     max_iter : int, default=100
@@ -61,7 +61,7 @@ class DBSC(RestartClusterer):
         Stop when an iteration lowers the objective by less than this share of it, or
         of alpha k if that is larger.
     random_state : int, RandomState or None, default=None
-        For the random initial labels.
+        Seed for the random initial labels.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ SOFTENING = 0.2
 FLOOR = 1e-16
 #: Two columns whose cosine is this close to 1 stay the same cluster.
 SAME = 1e-6
-#: Growth of the limit of extrapolations after one has reached it.
+#: Factor by which the limit of extrapolations grows when one reaches it.
 FARTHER = 4.0
 
 #: From W to the next W and the objective at W.
@@ -28,7 +28,7 @@ Step: TypeAlias = Callable[[FloatArray], tuple[FloatArray, float]]
 
 
 class Descent(NamedTuple):
-    """Where a descent ended; ``history`` holds the objective at each iterate."""
+    """The result of a descent; ``history`` holds the objective at each iterate."""
 
     W: FloatArray
     residual: float  # how far one step moves W
@@ -62,8 +62,8 @@ class DCD(RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative and
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative and
         should be sparse.
     init : {"ncut", "random"} or array of shape (n, n_clusters), default="ncut"
         "ncut": the labels of one k-means run on the eigenvectors of the normalised
@@ -82,7 +82,7 @@ class DCD(RestartClusterer):
         See above. "paper" takes short steps: it needs ``tol=1e-6`` and thousands of
         iterations.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class DCD(RestartClusterer):
     An iteration takes two passes over the stored entries of S ("paper": one), of
     O(nnz k) operations, and memory for O(nnz + nk) numbers: S may be large if it is
     sparse. A sample without similarities keeps its initial membership. The objective
-    has many local optima, and convergence is slow where clusters overlap: with tens of
+    has many local optima, and convergence is slow if clusters overlap: with tens of
     thousands of samples, begin with ``n_init=1``.
 
     References
@@ -305,7 +305,7 @@ def extrapolated_descent(
 ) -> Descent:
     """Repeat two steps and an extrapolation, kept only if the objective falls.
 
-    Its limit grows with success and falls with failure.
+    The limit of the extrapolation grows on success and shrinks on failure.
     """
     W1, J = step(W)
     history, reach = [J], FARTHER

@@ -21,7 +21,7 @@ from lordclust.rounding.spectral import (
     warn_of_components,
 )
 
-#: Where the search for lam begins, as in the code of the authors' earlier method.
+#: The first lam of the search, as in the code of the authors' earlier method.
 FIRST_LAM = 0.1
 
 
@@ -53,8 +53,8 @@ class DirectSC(RestartClusterer):
         Weight of the trace. "auto" searches for one that gives k components. With a
         number, W and F are improved in turn at this lam.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     max_iter : int, default=30
         Maximum number of updates of W and F.
     tol : float, default=1e-6
@@ -86,7 +86,7 @@ class DirectSC(RestartClusterer):
     for the last graph with fewer. Components have at least two samples, unless S has
     isolated ones: k must be small compared to n. If a graph has more than k
     components, the smallest ones join the largest: nothing in S determines where they
-    belong. Both cases warn.
+    belong. Both cases issue a warning.
 
     An update costs O(nnz(S) k) and the eigenvectors of a sparse graph that is almost
     disconnected, which converge slowly. A variant with a discrete F is not implemented.
@@ -154,14 +154,14 @@ class DirectSC(RestartClusterer):
         warnings.warn(
             f"DirectSC found no graph with {k} components in max_iter={self.max_iter} "
             f"steps, only one with {run.fitted['n_components_']}, whose embedding gave "
-            "the labels. Raise max_iter, lower n_clusters, or give lam a number.",
+            "the labels. Raise max_iter, lower n_clusters, or pass a number as lam.",
             ConvergenceWarning,
             stacklevel=4,
         )
 
 
 class State(NamedTuple):
-    """Where the updates ended; ``parts`` has the component of each sample."""
+    """The result of the updates; ``parts`` has the component of each sample."""
 
     W: Graph
     F: FloatArray
@@ -221,7 +221,7 @@ def descend(A: Graph, k: int, lam: float, *, max_iter: int, tol: float) -> State
 def improve(
     A: Graph, F: FloatArray, lam: float, history: list[float]
 ) -> tuple[Graph, FloatArray, IntArray]:
-    """Return the best W for F, its eigenvectors and components; note the objective."""
+    """Return the best W for F, eigenvectors and components; record the objective."""
     W = improve_graph(A, F, lam)
     F, parts = bottom_eigenvectors(W, F.shape[1])
     history.append(objective(W, A, F, lam))

@@ -19,7 +19,7 @@ START_STEPS = 5
 CG_STEPS = 50
 #: Largest change of log c in a step.
 MAX_STEP = 2.0
-#: Relative rounding of the function minimised.
+#: Relative rounding error of the minimised function.
 ROUNDING = 1e-13
 BLOCK_ROWS = 4096
 
@@ -55,7 +55,7 @@ class DSDC(EmbeddingMixin, RestartClusterer):
     tol : float, default=1e-10
         Tolerance on the largest error of a row sum of B.
     random_state : int, RandomState or None, default=None
-        For the starts of k-means.
+        Seed for the starts of k-means.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def scale_distances(
     """
     squares = (X * X).sum(axis=1)
     c = np.full(len(X), 1 / np.sqrt(len(X)))
-    for _ in range(START_STEPS):  # these find the size of c
+    for _ in range(START_STEPS):  # these find the magnitude of c
         c = np.sqrt(c / distance_sums(X, c))
     for step in range(max_iter + 1):
         rows = c * distance_sums(X, c)
@@ -200,7 +200,7 @@ def fitted_sphere_points(X: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def check_copies(X: FloatArray) -> None:
-    """Raise if no c can scale the distances to row sums 1."""
+    """Raise an error if no c can scale the distances to row sums 1."""
     n = len(X)
     _, counts = np.unique(X, axis=0, return_counts=True)
     halves = len(counts) == 2 and counts[0] == counts[1]
@@ -235,7 +235,7 @@ def _newton_direction(
 
     H = LinearOperator((n, n), matvec=product, dtype=np.float64)
     M = LinearOperator((n, n), matvec=lambda v: v.ravel() / rows, dtype=np.float64)
-    # More exact near the solution: Newton's method stays quadratic.
+    # More accurate near the solution, so that Newton's method converges quadratically.
     rtol = min(0.1, float(np.abs(rows - 1).max()))
     return np.asarray(cg(H, 1 - rows, rtol=rtol, maxiter=CG_STEPS, M=M)[0])
 

@@ -25,8 +25,8 @@ class DSN(PreparedClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
         sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
@@ -44,7 +44,7 @@ class DSN(PreparedClusterer):
     tol : float, default=1e-8
         Tolerance on the largest error of a row sum of Z.
     random_state : int, RandomState or None, default=None
-        For k-means; Z is deterministic.
+        Seed for k-means; Z is deterministic.
     max_dense : int, default=10000
         Largest number of samples: three n x n matrices are stored.
 

@@ -34,8 +34,8 @@ class DvD(PreparedClusterer):
     c2 : float, default=0.5
         Largest (k+1)-th eigenvalue of Z, from 0 to c1.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
         sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
@@ -52,7 +52,7 @@ class DvD(PreparedClusterer):
     tol : float, default=3e-4
         Tolerance on ``residual_``.
     random_state : int, RandomState or None, default=None
-        For k-means; Z is deterministic.
+        Seed for k-means; Z is deterministic.
     max_dense : int, default=5000
         Largest number of samples: several n x n matrices are stored.
 

@@ -20,7 +20,7 @@ from lordclust.result import Run
 
 #: "auto" tries every sample up to this n^3 k: about a minute (2000 samples, k = 10).
 FULL_WORK = 1e11
-#: A smaller change of E, relative to its size, is rounding.
+#: A smaller change of E, relative to its magnitude, is rounding error.
 EQUAL = 1e-12
 #: Rows of S that are dense at the same time.
 BLOCK_ROWS = 256
@@ -35,8 +35,8 @@ class GKKM(RestartClusterer):
 
     for 1, 2, ..., k clusters, where y_j is the indicator of cluster j and n_j its size
     [1]_. From the best m - 1 clusters, each sample in turn becomes a cluster of its
-    own and kernel k-means is run; the lowest E gives the best m clusters. Nothing is
-    random.
+    own and kernel k-means is run; the lowest E gives the best m clusters. The algorithm
+    is deterministic.
 
     ``algorithm="full"`` is the published algorithm, checked against the authors'
     code. Unlike that code it always returns k clusters, does not try samples that
@@ -50,10 +50,10 @@ class GKKM(RestartClusterer):
         Number of clusters k.
     affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
 default="self_tuning"
-        How X becomes S: the full self-tuning kernel with diagonal 1, the graph of
-        nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense
-        or sparse; entries may be negative.
+        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
+        of nearest neighbours, X itself, or ``f(X) -> S`` such as
+        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+        sparse; entries may be negative.
     algorithm : {"auto", "full", "fast"}, default="auto"
         "full" tries every sample as a new cluster, "fast" one. "auto": "full" if
         n^3 k <= 1e11, otherwise "fast".
@@ -171,7 +171,7 @@ default="self_tuning"
 def add_cluster(
     steps: KernelSteps, S: Graph, P: Partition, count: int
 ) -> tuple[Descent, int]:
-    """Return the best descent with one more cluster, and the partitions passed."""
+    """Return the best descent with one more cluster, and the partitions visited."""
     best: Descent | None = None
     seen: set[bytes] = set()
     wider, margin = _with_empty_cluster(P), EQUAL * steps.scale(P)
@@ -190,7 +190,7 @@ def follow(
 ) -> Asking[Descent | None]:
     """Run kernel k-means from sample i as a cluster, given the first step.
 
-    Return None if it meets a partition that was passed before.
+    Return None if it meets a partition that was visited before.
     """
     k = len(wider.mass)
     key = first.tobytes()
@@ -264,13 +264,13 @@ def candidates(steps: KernelSteps, S: Graph, P: Partition, count: int) -> IntArr
         for i, rows in _row_blocks(S, pool)
     ]
     b = np.concatenate(parts)
-    # Two samples that attract only each other promise the same: the first wins.
+    # Two samples that attract only each other have the same bound: take the first.
     promise = np.round(b / (b.max() or 1.0), 12)
     return np.sort(pool[np.argsort(-promise, kind="stable")[:count]])
 
 
 def _objective_without(steps: KernelSteps, P: Partition, i: int) -> float:
-    """Return E after sample i has left its cluster to be one of its own."""
+    """Return E after sample i has become a cluster of its own."""
     c = P.labels[i]
     m = P.mass[c]
     distance = steps.diagonal[i] + P.norms[c] - 2 * P.sums[c, i] / m

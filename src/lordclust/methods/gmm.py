@@ -50,7 +50,7 @@ class GMM(RestartClusterer):
     tol : float, default=1e-4
         Tolerance on the gain of the mean log-likelihood.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class GMM(RestartClusterer):
     def _solve(self, data: FloatArray, k: int, rngs: Rngs) -> Iterable[Run]:
         X = data.astype(np.float64)
         origin, shares = X.mean(axis=0), self._shares(k)
-        X = X - origin  # a distant origin would lose digits
+        X = X - origin  # a distant origin would lose precision
         variance = float(X.var(axis=0).mean())
         reg = self.reg_covar * (variance if variance > 0 else 1.0)
         for start, rng in enumerate(rngs):
@@ -171,7 +171,7 @@ class GMM(RestartClusterer):
 
 
 class Mixture(NamedTuple):
-    """Where one start ended."""
+    """The result of one start."""
 
     R: FloatArray
     means: FloatArray

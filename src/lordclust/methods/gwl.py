@@ -53,8 +53,8 @@ class GWL(RestartClusterer):
         Shares of the clusters, summing to 1; equal by default. The mean membership
         of cluster j is exactly ``proportions[j]``.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     cost : {"adjacency", "heat"}, default="adjacency"
         C: S divided by its largest entry, or the heat kernel exp(-t L) of its
         normalised Laplacian (a full matrix: at most 5000 samples).
@@ -67,7 +67,7 @@ class GWL(RestartClusterer):
         ``pip install "lordclust[ot]"``.
     beta : float, default=0.3
         b, in units of max_i (C1)_i max(q) / n. From 2 on every step lowers the
-        objective; smaller is faster, and b is doubled where a step fails.
+        objective; smaller is faster, and b is doubled if a step fails.
     n_init : int, default=10
         Random starts; the one with the least objective is kept.
     max_iter : int, default=1000
@@ -77,7 +77,7 @@ class GWL(RestartClusterer):
         distinguishes T from the product of its marginals. "conditional_gradient": on
         the relative change of the objective.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class GWL(RestartClusterer):
 
 
 class Plan(NamedTuple):
-    """Where one start ended; history is -2 Tr(T'CT diag(q)) at each iteration."""
+    """The result of one start; history is -2 Tr(T'CT diag(q)) at each iteration."""
 
     T: FloatArray
     converged: bool
@@ -272,8 +272,8 @@ def scaled_plan(logs: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray
 
     Newton's method for the k factors of the columns, in logarithms g; the rows are
     scaled exactly for any g. The dual q'g - mean_i log sum_a exp(logs_ia + g_a) is
-    concave; where Newton's step does not raise it, Sinkhorn's does. Returns log(n T)
-    and T.
+    concave; if Newton's step does not raise it, Sinkhorn's does. Returns log(n T) and
+    T.
     """
     g: FloatArray = np.zeros(len(q))
     dual, P = _dual(logs, g, q)
@@ -283,7 +283,7 @@ def scaled_plan(logs: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray
         if error <= MARGINAL_TOL:
             break
         H = np.diag(columns) - P.T @ P / len(P)
-        # H is singular along 1, and nearly so where memberships are hard.
+        # H is singular along 1, and nearly so if memberships are hard.
         H[np.diag_indices_from(H)] += q * min(1e-3, 1e-12 + 0.1 * error)
         step = np.linalg.solve(H, q - columns)
         slope = (q - columns) @ step
@@ -313,7 +313,7 @@ def _dual(logs: FloatArray, g: FloatArray, q: FloatArray) -> tuple[float, FloatA
 
 
 def loss_constant(C: Graph, q: FloatArray) -> float:
-    """Return the part of the loss that the marginals fix."""
+    """Return the constant part of the loss, which the marginals determine."""
     squares = C.multiply(C) if sparse.issparse(C) else C * C
     return float(squares.sum() / C.shape[0] ** 2 + (q**4).sum())
 

@@ -58,14 +58,14 @@ class KKM(RestartClusterer):
         Number of clusters k.
     affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
 default="self_tuning"
-        How X becomes S: the full self-tuning kernel with diagonal 1, the graph of
-        nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense
-        or sparse; entries may be negative.
+        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
+        of nearest neighbours, X itself, or ``f(X) -> S`` such as
+        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+        sparse; entries may be negative.
     init : {"random_points", "k-means++", "random_partition"} or array of int of \
 shape (n,), default="random_points"
         "random_points": k samples are the first means. "k-means++": each sample is
-        drawn in proportion to its squared distance to those before.
+        drawn in proportion to its squared distance to the previous ones.
         "random_partition": random labels. An array: initial labels, a single start.
     n_init : int, default=10
         Random starts; the one with the lowest E is kept.
@@ -84,7 +84,7 @@ shape (n,), default="random_points"
         With more samples the self-tuning kernel is not stored but recomputed from X
         in blocks at every step. Other affinities are always stored.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ shape (n,), default="random_points"
         number = isinstance(shift, numbers.Real) and not isinstance(shift, bool)
         if not auto and not (number and 0 <= float(shift) < np.inf):
             raise ValueError(
-                f'psd_shift must be "auto" or a finite number from 0, got {shift!r}. '
+                f'psd_shift must be "auto" or a finite number >= 0, got {shift!r}. '
                 'Pass "auto", or minus the smallest eigenvalue of S.'
             )
 
@@ -233,7 +233,7 @@ shape (n,), default="random_points"
             yield from side_by_side(runs, S)
 
     def _run(self, steps: KernelSteps, k: int, rng: np.random.Generator) -> Asking[Run]:
-        """Follow one start to its end."""
+        """Return the result of one start."""
         labels = yield from self._start(steps, k, rng)
         sums = yield indicator(labels, steps.w, k)
         found = yield from steps.descend(steps.measure(labels, sums))
@@ -258,14 +258,14 @@ shape (n,), default="random_points"
             seeds = rng.choice(len(w), k, replace=False, p=_shares(w))
         rows = yield _rows_of(seeds, len(w))
         labels = np.argmin(steps.diagonal[seeds, None] - 2 * rows, axis=0)
-        labels[seeds] = np.arange(k)  # a seed stays by itself
+        labels[seeds] = np.arange(k)  # a seed stays in its own cluster
         return labels
 
 
 def _spread_seeds(
     steps: KernelSteps, k: int, rng: np.random.Generator
 ) -> Asking[IntArray]:
-    """Return k samples, each drawn by its squared distance to those before."""
+    """Return k samples, each drawn by its squared distance to the previous ones."""
     n = len(steps.w)
     seeds = [int(rng.choice(n, p=_shares(steps.w)))]
     gap = np.full(n, np.inf)
@@ -283,13 +283,13 @@ def _spread_seeds(
 
 
 def _shares(chance: FloatArray) -> FloatArray:
-    """Return probabilities in proportion to nonnegative numbers."""
+    """Return probabilities proportional to nonnegative numbers."""
     chance = chance / chance.max()
     return np.asarray(chance / chance.sum())
 
 
 def _check_labels(init: ArrayLike, w: FloatArray, k: int) -> None:
-    """Raise if the labels are not k clusters."""
+    """Raise an error unless the labels are k clusters."""
     labels = np.asarray(init)
     if labels.shape != w.shape or labels.dtype.kind not in "iu":
         raise ValueError(

@@ -1,6 +1,6 @@
 """LoRD and B-LoRD: clustering as a low-rank doubly stochastic factorisation.
 
-``fit`` of both is below: check, graph, problem, starts, solve or choose, round, keep.
+Both share ``fit``: check, graph, problem, starts, solve or choose, round, keep.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +85,7 @@ ROUNDINGS = ("argmax", "exact")
 
 
 class FitRequest(NamedTuple):
-    """The arguments of a fit, checked."""
+    """The checked arguments of a fit."""
 
     X: Graph
     omega: Omega
@@ -95,7 +95,7 @@ class FitRequest(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a descent begins, and the file that keeps its path."""
+    """The start of a descent, and the checkpoint of its path."""
 
     V: FloatArray
     checkpoint: Checkpoint | None = None
@@ -116,10 +116,10 @@ class Solution(NamedTuple):
 class DoublyStochasticClusterer(
     callbacks.CallbackSupportMixin, SavedModel, ProbabilityAnswers
 ):
-    """Base of the two models: everything but the problem that they solve."""
+    """Base class of the two models: everything but the problem that they solve."""
 
     nonnegative = False
-    #: What is solved.
+    #: The problem that is solved.
     problem_class: ClassVar[type[Problem]]
 
     # Parameters, set by the constructors of the two models.
@@ -163,7 +163,7 @@ class DoublyStochasticClusterer(
             2 counts the sample twice. A sample of weight 0 has no influence, but gets a
             membership from the samples it is similar to.
         known_labels : array-like of int, shape (n,), optional
-            Clusters of samples, from 0 to n_clusters-1, -1 where unknown. Their
+            Clusters of samples, from 0 to n_clusters-1, or -1 if unknown. Their
             memberships are fixed, and influence those of other samples. Clusters with
             known samples keep their number; the others are numbered by size.
         must_link, cannot_link : array-like of int, shape (m, 2), optional
@@ -173,7 +173,7 @@ class DoublyStochasticClusterer(
         checkpoint : str or Path, optional
             A file that is rewritten after each tau of the path (each step, for
             LoRD). If the process ends before the fit does, the same call resumes after
-            the last finished tau, with the same result to the bit. A file of another
+            the last finished tau, with the same result bit for bit. A file of another
             problem raises an error. The file is kept when the fit is done; with several
             paths (``n_init``) each has its own file, with .2, .3 and so on appended.
             The graph is built again: build it beforehand if that takes long. This is
@@ -223,7 +223,7 @@ class DoublyStochasticClusterer(
         cannot_link: ArrayLike | None,
         checkpoint: PathLike | None,
     ) -> FitRequest:
-        """Return the arguments of a fit, if all of them can be used."""
+        """Return the arguments of a fit; raise an error if any cannot be used."""
         X = self._check_X(X)
         n, proportions = X.shape[0], self.proportions
         k = check_n_clusters(self.n_clusters, n)
@@ -259,8 +259,8 @@ class DoublyStochasticClusterer(
             check_not_both(self.proportions, "proportions", "cluster_sizes")
             if self.rounding == "argmax":
                 raise ValueError(
-                    "cluster_sizes need exact rounding, got rounding='argmax'. Leave "
-                    "rounding out, or pass proportions, which argmax meets nearly."
+                    "cluster_sizes require exact rounding, got rounding='argmax'. "
+                    "Leave rounding out, or pass proportions, nearly met by argmax."
                 )
         check_choice(self.algorithm, ALGORITHMS, "algorithm")
         if isinstance(self.start, str):
@@ -282,7 +282,7 @@ class DoublyStochasticClusterer(
         check_dtype(self.dtype)
 
     def _check_paper(self, omega: Omega) -> None:
-        """Raise an error for what the paper's algorithm was not made for."""
+        """Raise an error for options that the paper's algorithm does not support."""
         for needed, fine, got in (
             ("equal weights", omega.equal, "a sample_weight that is not constant"),
             ("no known labels", omega.known is None, "known_labels"),
@@ -290,39 +290,39 @@ class DoublyStochasticClusterer(
         ):
             if not fine:
                 raise ValueError(
-                    f'algorithm="paper" needs {needed}, got {got}. Use '
+                    f'algorithm="paper" requires {needed}, got {got}. Use '
                     'algorithm="fast".'
                 )
 
     def _check_checkpoint(self, checkpoint: PathLike) -> None:
-        """Raise an error for a checkpoint that cannot be written or is of no path."""
+        """Raise an error if a checkpoint cannot be written, or there is no path."""
         check_place(checkpoint)
         if not self._uses_path():
             raise ValueError(
-                "checkpoint keeps a path, but "
+                "checkpoint saves a path, but "
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
                 f'and algorithm={self.algorithm!r} follow none. Use start="path" and '
                 'algorithm="fast", or leave checkpoint out.'
             )
         if self.device is not None:
             raise ValueError(
-                "checkpoint keeps a path of the compiled solver, got "
+                "checkpoint saves a path of the compiled solver, got "
                 f"device={self.device!r}. Leave one of them out."
             )
         if self._chooses():
             raise ValueError(
-                'checkpoint keeps a path to one tau, but "auto" compares many. Give '
+                'checkpoint saves a path to one tau, but "auto" compares many. Pass '
                 "tau and proportions, or leave checkpoint out."
             )
 
     def _check_memory(self, X: Graph, omega: Omega) -> None:
-        """Raise an error, before the graph is built, if memory cannot suffice."""
+        """Raise an error, before the graph is built, if memory will not suffice."""
         n, k = omega.shape
         edges = 0  # S has at least this many entries; a dense one is not copied
         if self._is_precomputed():
             edges = int(X.nnz) if sp.issparse(X) else 0
         elif isinstance(self.affinity, str):
-            # The default graph joins each sample to its floor(log2 n) + 1 neighbours.
+            # The default graph has floor(log2 n) + 1 neighbours per sample.
             edges = n * min(n.bit_length(), n - 1)
         n_init = self.n_init if isinstance(self.start, str) else 1
         paths = count_starts(n_init, omega, path=self._uses_path())
@@ -346,7 +346,7 @@ class DoublyStochasticClusterer(
     # -- starts -------------------------------------------------------------------
 
     def _starts(self, problem: Problem, checkpoint: PathLike | None) -> list[Start]:
-        """Return where the descents, or their paths, begin."""
+        """Return the starts of the descents or paths."""
         omega = problem.omega
         if isinstance(self.start, str):
             # A path without random_state is the same every time.
@@ -446,7 +446,7 @@ class DoublyStochasticClusterer(
         self._norm2 = omega.norm2(result.V)
         self.__dict__.pop("_nats", None)  # of an earlier fit
         if self.proba_top is None:
-            # In place: with the two of them, nothing else of n x k is needed.
+            # In place: no third array of n x k numbers is needed.
             V = np.ascontiguousarray(result.V)
             self.V_ = reordered(V, order, omega.weight)
             self.membership_ = reordered(P, order)
@@ -482,7 +482,7 @@ class DoublyStochasticClusterer(
         M = self.membership_
         i, j = np.repeat(np.arange(len(P)), np.diff(M.indptr)), M.indices
         V_ = M.copy()
-        # As much larger than in V as the membership is than in P.
+        # Scaled by the same factors as the memberships.
         V_.data[:] = omega.weight[i] * V[i, j] * (M.data / P[i, j])
         self.membership_, self.V_ = M[:, order], V_[:, order]
         self.membership_.sort_indices()
@@ -541,7 +541,7 @@ class LoRD(DoublyStochasticClusterer):
         "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
         (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. Without it a path is the same every time.
+        Seed for the random starts. Without it a path is the same every time.
     n_jobs : int, optional
         Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
@@ -642,8 +642,8 @@ class LoRD(DoublyStochasticClusterer):
         super()._check_parameters()
         if is_auto(self.proportions):
             raise ValueError(
-                'LoRD cannot choose proportions, got proportions="auto": it has no '
-                "path of partitions to choose from. Use BLoRD, or pass shares."
+                'LoRD does not support proportions="auto": it has no path of '
+                "partitions to choose from. Use BLoRD, or pass the shares."
             )
 
 
@@ -709,7 +709,7 @@ class BLoRD(DoublyStochasticClusterer):
         "paper" runs Algorithms 1 to 3 of the paper with their misprints corrected
         (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
-        For the starts. Without it a path is the same every time.
+        Seed for the random starts. Without it a path is the same every time.
     n_jobs : int, optional
         Number of threads, by default all cores. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
@@ -823,15 +823,15 @@ class BLoRD(DoublyStochasticClusterer):
         super()._check_parameters()
         if self._chooses() and not self._uses_path():
             raise ValueError(
-                '"auto" compares whole paths, got '
+                '"auto" compares complete paths, got '
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
                 f'and algorithm={self.algorithm!r}. Use start="path" and '
-                'algorithm="fast", or give tau and proportions.'
+                'algorithm="fast", or pass tau and proportions.'
             )
         if self._chooses() and self.device is not None:
             raise ValueError(
                 f'"auto" runs on the compiled solver, got device={self.device!r}. '
-                "Leave device out, or give tau and proportions."
+                "Leave device out, or pass tau and proportions."
             )
         if not isinstance(self.tau, str):
             check_tau(self.tau)
@@ -867,7 +867,7 @@ class BLoRD(DoublyStochasticClusterer):
         )
 
     def agreement(self, n_paths: int = 5, *, random_state: Seed = 0) -> Agreement:
-        """Return how far labels depend on the path that led to them.
+        """Return how much the labels depend on the path that led to them.
 
         Solves the fitted problem again along other paths to ``tau_``: from other
         random points, at other first taus, in other steps. If the objective has several
@@ -878,7 +878,7 @@ class BLoRD(DoublyStochasticClusterer):
         n_paths : int, default=5
             Number of paths.
         random_state : int, RandomState or None, default=0
-            For their starts.
+            Seed for their starts.
 
         Returns
         -------
@@ -926,13 +926,13 @@ def numbered(
     order = canonical_order(labels[heavy], omega.mu, alike)
     if not exact:
         return order, np.argsort(order)[labels]
-    # If sizes cannot be equal, the clusters that come first have a sample more.
+    # If sizes cannot be equal, the first clusters have one sample more.
     shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
     sizes = whole_sizes(shares, len(P))
     cost = -P[:, order]
     if omega.known is not None:
         _check_places(omega.known, sizes)
-        cost[omega.known >= 0] *= len(P)  # no gain of others is worth a known label
+        cost[omega.known >= 0] *= len(P)  # known labels always take precedence
     labels = assign_sizes(cost, sizes)
     again = canonical_order(labels[heavy], omega.mu, alike)
     return order[again], np.argsort(again)[labels]
@@ -944,7 +944,7 @@ def _check_places(known: IntArray, sizes: IntArray) -> None:
     worst = int((taken - sizes).argmax())
     if taken[worst] > sizes[worst]:
         raise ValueError(
-            f"known_labels put {taken[worst]} samples into cluster {worst}, which has "
-            f"{sizes[worst]} by exact rounding. Give it a larger size or "
-            'proportion, or use rounding="argmax".'
+            f"known_labels assign {taken[worst]} samples to cluster {worst}, whose "
+            f"exact size is {sizes[worst]}. Pass a larger size or proportion, or use "
+            'rounding="argmax".'
         )

@@ -47,8 +47,8 @@ class NCut(RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     assign : {"discretize", "kmeans", "cluster_qr"}, default="discretize"
         How eigenvectors become labels: Yu and Shi's rotation; k-means on the rows,
         as ``sklearn.cluster.SpectralClustering`` does; or the pivoted QR
@@ -62,7 +62,7 @@ class NCut(RestartClusterer):
     max_iter : int, default=100
         Maximum number of iterations of the discretisation.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------

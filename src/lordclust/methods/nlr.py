@@ -20,8 +20,8 @@ KMEANS_INIT = 20
 FIRST_TOL, SHARPER = 0.1, 0.3
 #: Steps after which the multipliers are updated in any case.
 INNER = 200
-#: A dual step that leaves more than this part of the infeasibility doubles the penalty,
-#: up to HARDEST times the first one.
+#: The penalty is doubled, up to HARDEST times the first one, after a dual step that
+#: leaves more than this fraction of the infeasibility.
 PROGRESS, HARDEST = 0.5, 1e4
 #: A step must fall below the largest of the last MEMORY values, by this share of its
 #: squared length.
@@ -49,8 +49,8 @@ class NLR(RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
         matrix; a multiple of I added to it makes no difference.
     rank : int, optional
         Columns r of U, at least k. By default 2k.
@@ -66,7 +66,7 @@ class NLR(RestartClusterer):
     tol : float, default=1e-3
         Tolerance on the residual and the infeasibility.
     random_state : int, RandomState or None, default=None
-        For the starts and for k-means.
+        Seed for the starts and for k-means.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class NLR(RestartClusterer):
             )  # fmt: skip
 
     def _merit(self, run: Run) -> tuple[float, ...]:
-        """Rank feasible runs before all others."""
+        """Return a key that ranks feasible runs before all others."""
         return run.fitted["infeasibility_"] <= FEASIBLE, run.objective
 
 
@@ -213,7 +213,7 @@ class Point(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a start ended."""
+    """The result of one start."""
 
     U: FloatArray
     residual: float
@@ -284,7 +284,7 @@ def descend(
 ) -> tuple[Point, float]:
     """Return the next point, and the step length of Barzilai and Borwein for it.
 
-    The first step tried has length t; it is cut until the value is below ceiling.
+    The first step tried has length t; it is shortened until the value is below ceiling.
     """
     while True:
         new = lagrangian(problem, project(at.U - t * at.G, problem.k), dual)

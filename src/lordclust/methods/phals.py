@@ -30,9 +30,9 @@ class PHALS(SymmetricFactorClusterer):
         Number of clusters k.
     affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
 default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, the full
-        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its
-        own settings, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, the full
+        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its own
+        settings, or ``f(X) -> S``. S must be nonnegative.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees.
     n_init : int, default=10
@@ -42,7 +42,7 @@ default="knn"
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in a sweep.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------
@@ -120,10 +120,10 @@ default="knn"
 def by_columns(
     S: Graph, V: FloatArray, square: float, *, max_iter: int, tol: float
 ) -> Factor:
-    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0 by columns, from V, which is kept."""
+    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0 by columns; V itself is not changed."""
     SV = np.ascontiguousarray((S @ V).T)
     V = np.array(V.T, order="C")
-    V[:, ~SV.any(axis=0)] = 0.0  # isolated vertices are best there
+    V[:, ~SV.any(axis=0)] = 0.0  # the optimum for isolated vertices
     G = V @ V.T
     history = [loss(square, V, SV, G)]
     converged = False

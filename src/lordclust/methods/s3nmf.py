@@ -19,8 +19,8 @@ from lordclust.methods._solvers.factor import (
 from lordclust.result import Run
 from lordclust.rounding.labels import shares_of_rows
 
-#: A loss below this part of ||S||_F^2 counts as this: weights stay bounded when
-#: members fit S exactly.
+#: Losses count as at least this fraction of ||S||_F^2, so that weights stay bounded
+#: when members fit S exactly.
 SMALLEST_LOSS = 1e-10
 #: Mean NMI at which the members agree.
 AGREED = 0.999
@@ -55,8 +55,8 @@ class S3NMF(RestartClusterer):
         Number of clusters k.
     affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
 default="knn"
-        How X becomes the first S: the self-tuning graph of nearest neighbours, the
-        full self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with
+        How the first S is computed from X: the self-tuning graph of nearest neighbours,
+        the full self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with
         its own settings, or ``f(X) -> S``. S must be nonnegative.
     n_members : int, default=20
         Factorisations per round.
@@ -75,7 +75,7 @@ default="knn"
         A member stops when its loss changes by at most ``tol * n_members`` times the
         square of the largest entry of S.
     random_state : int, RandomState or None, default=None
-        For the starts of the members.
+        Seed for the starts of the members.
 
     Attributes
     ----------
@@ -229,10 +229,10 @@ class Given:
 
 
 class Consensus:
-    """sum_m a_m B_m B_m' for partitions B_m: the weight that puts i and j together.
+    """sum_m a_m B_m B_m' for partitions B_m: the weight of members that join i and j.
 
-    Samples that all members label alike have the same row: the product is computed
-    once for each of these groups.
+    Samples with the same labels in all members have the same row: the product is
+    computed once for each of these groups.
     """
 
     def __init__(self, labels: IntArray, weights: FloatArray, k: int) -> None:

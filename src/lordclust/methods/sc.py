@@ -27,15 +27,15 @@ class SC(EmbeddingMixin, RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
     n_init : int, default=20
         Starts of k-means; the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ class SDP(LearnedAffinityClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
         matrix. Its scale, and a multiple of I added to it, do not change Z.
     n_init : int, default=20
         Starts of k-means on the eigenvectors.
@@ -37,7 +37,7 @@ class SDP(LearnedAffinityClusterer):
     max_dense : int, default=5000
         Largest number of samples: six n x n matrices are stored.
     random_state : int, RandomState or None, default=None
-        For k-means; Z is deterministic.
+        Seed for k-means; Z is deterministic.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ class SDS(PreparedClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
         sparse S is converted to a dense one.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
@@ -63,7 +63,7 @@ class SDS(PreparedClusterer):
     tol : float, default=1e-5
         Tolerance on the relative change of Z ("kyfan") or ``residual_`` ("rank").
     random_state : int, RandomState or None, default=None
-        For k-means; Z is deterministic.
+        Seed for k-means; Z is deterministic.
     max_dense : int, default=5000
         Largest number of samples: several n x n matrices are stored.
 
@@ -208,7 +208,7 @@ def fit_rank(
     """Follow the authors' augmented Lagrangian for Z = W, rank(I - W) = n - k.
 
     W is their I - L. They end the step for Z after ten sweeps of alternating
-    projections; ours is exact.
+    projections; here it is exact.
     """
     found = nearest_ds(A / (1 + r), trace=trace)
     Lam = np.zeros_like(A)
@@ -228,7 +228,7 @@ def fit_rank(
 def _learned(
     found: DoublyStochastic, top: Eigen, history: list[float], change: float, tol: float
 ) -> Learned:
-    """Return the record of the steps that ended at this projection."""
+    """Return the result of the steps that ended at this projection."""
     fitted = {"residual_": change, "blockness_": blockness(top)}
     converged, path = change <= tol and found.converged, np.array(history)
     return Learned(found.Z, history[-1], len(history) - 1, converged, fitted, path)

@@ -31,8 +31,8 @@ class SR(RestartClusterer):
     n_clusters : int, default=8
         Number of clusters k.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, X itself, a
-        :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
+        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
     laplacian : {"sym", "rw", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2, D the degrees. "rw": D^-1/2 times
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
@@ -44,9 +44,9 @@ class SR(RestartClusterer):
         Maximum number of iterations.
     tol : float, default=1e-8
         Stop when the labels do not change, or the objective falls by at most this
-        part of ||F||_F^2 + n.
+        fraction of ||F||_F^2 + n.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ class SymNMF(SymmetricFactorClusterer):
 
         min 1/2 ||S - VV'||_F^2   over   V >= 0
 
-    and gives each sample to the largest entry of its row of V [1]_, [2]_, by the
+    and assigns each sample to the largest entry of its row of V [1]_, [2]_, by the
     multiplicative update
 
         V <- V o (SV / VV'V)^exponent
@@ -33,9 +33,9 @@ class SymNMF(SymmetricFactorClusterer):
         Number of clusters k.
     affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
 default="knn"
-        How X becomes S: the self-tuning graph of nearest neighbours, the full
-        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its
-        own settings, or ``f(X) -> S``. S must be nonnegative.
+        How S is computed from X: the self-tuning graph of nearest neighbours, the full
+        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its own
+        settings, or ``f(X) -> S``. S must be nonnegative.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees, as the
         code of [1]_ does.
@@ -48,7 +48,7 @@ default="knn"
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in an iteration.
     random_state : int, RandomState or None, default=None
-        For the starts.
+        Seed for the random starts.
 
     Attributes
     ----------

@@ -158,9 +158,9 @@ class Checkpoint:
             _check_solver(self.arrays, _compiled(engine))
             tau, step, open_race, done = self.arrays["place"].tolist()
         except (KeyError, ValueError) as error:
-            raise self.refused(f"its parts do not fit together ({error})") from error
+            raise self.refused(f"its parts are inconsistent ({error})") from error
         if not 0 <= tau <= 1 or not 0 <= step <= 1:
-            raise self.refused("its parts do not fit together (place)")
+            raise self.refused("its parts are inconsistent (place)")
         self.place = Place(tau, step, bool(open_race), bool(done))
         _put(_compiled(engine), self.arrays)
         unit = "step" if _compiled(engine).shared.memory[kernels.QUARTIC] else "tau"
@@ -196,7 +196,7 @@ class Checkpoint:
             fits = fits and wanted in (None, got)
         fits = fits and array.size > 0 and np.isfinite(array).all()
         if not fits or (below and array.max() >= below):
-            raise self.refused(f"its parts do not fit together ({name})")
+            raise self.refused(f"its parts are inconsistent ({name})")
 
     def _read(self) -> Arrays:
         """Return the arrays of the file, if it is a checkpoint of this problem."""
@@ -210,9 +210,9 @@ class Checkpoint:
             )
         for name, shape in {"ends": (2,), "place": (4,)}.items():
             if name not in arrays or not _is_finite(arrays[name], shape):
-                raise self.refused(f"its parts do not fit together ({name})")
+                raise self.refused(f"its parts are inconsistent ({name})")
         if arrays["ends"][0] > arrays["ends"][1]:
-            raise self.refused("its parts do not fit together (ends)")
+            raise self.refused("its parts are inconsistent (ends)")
         self.began = _moment(document) or self.began
         return arrays
 

@@ -214,15 +214,15 @@ class _Record:
         ahead = saved.place.done or taus[-1] < saved.place.tau
         inside = 0 <= taus[0] <= taus[-1] <= 1 and ahead
         if not inside or np.any(np.diff(taus) <= 0) or not np.all(np.isin(kept, taus)):
-            raise saved.refused("its parts do not fit together (taus)")
+            raise saved.refused("its parts are inconsistent (taus)")
         for i, tau in enumerate(kept.tolist()):
             saved.check(f"kept.{i}", "f", (n, k))
             P = self.kept[tau] = arrays[f"kept.{i}"]
             if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > ROUNDING:
-                raise saved.refused(f"its parts do not fit together (kept.{i})")
+                raise saved.refused(f"its parts are inconsistent (kept.{i})")
         tau, objective, n_iter, *rest = arrays["rows.numbers"]
         if not 0 <= n_iter.min() <= n_iter.max() < 2**53:
-            raise saved.refused("its parts do not fit together (rows.numbers)")
+            raise saved.refused("its parts are inconsistent (rows.numbers)")
         residual, converged, blocks = rest[0], rest[1].astype(bool), rest[2]
         columns = (tau.tolist(), objective.tolist(), list(arrays["rows.labels"]),
                    n_iter.astype(int).tolist(), residual.tolist(), converged.tolist(),

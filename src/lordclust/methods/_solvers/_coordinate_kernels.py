@@ -9,14 +9,14 @@ def sweep_scaled(
     Q: FloatArray, labels: IntArray, sums: FloatArray, sizes: IntArray,
     weights: FloatArray, balance: float, eps: float,
 ) -> tuple[int, float]:  # fmt: skip
-    """Move every row once, to the cluster of largest gain; return moves and gain."""
+    """Move every row once, to the cluster with most gain; return moves and gain."""
     moves, gain = 0, 0.0
     for i in range(len(labels)):
         m = labels[i]
         if sizes[m] == 1:
             continue
-        # What row i adds to each cluster, m without it. As s (w' - w) + q w', not as
-        # (s + q) w' - s w, which cancels.
+        # What row i adds to each cluster of m others, as s (w' - w) + q w': the form
+        # (s + q) w' - s w would lose digits.
         rest, n_rest = sums[m] - Q[i, m], sizes[m] - 1
         stay = rest * (weights[n_rest + 1] - weights[n_rest])
         stay += Q[i, m] * weights[n_rest + 1] - balance * (2 * n_rest + 1)

@@ -5,7 +5,7 @@ import numpy as np
 from lordclust._core.jit import njit
 from lordclust._core.typing import FloatArray, IntArray
 
-#: Newton steps of a row; about five are taken.
+#: Largest number of Newton steps per row; about five are usual.
 NEWTON_STEPS = 100
 
 

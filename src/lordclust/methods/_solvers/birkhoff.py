@@ -14,13 +14,13 @@ import numpy as np
 
 from lordclust._core.typing import FloatArray
 
-#: Bytes of S that are worked on at a time, so that they stay in the cache.
+#: Bytes of S that are processed at a time, so that they stay in the cache.
 BLOCK_BYTES = 1 << 20
-#: Newton's method starts where |S| is at most 1, and S grows by this factor.
+#: Newton's method starts with |S| of at most 1, and S grows by this factor.
 GROWTH = 10.0
 #: Newton steps after which a given start was too far away to be useful.
 FAR_START = 50
-#: Repetitions that recover the digits lost against a large S.
+#: Repetitions that recover the digits lost because S is large.
 POLISHES = 5
 EPS = float(np.finfo(np.float64).eps)
 
@@ -47,7 +47,7 @@ def nearest_ds(
     """Project an exactly symmetric S onto the doubly stochastic matrices.
 
     "newton" takes semismooth Newton steps on the multipliers. "dykstra" finds the same
-    projection by many cheap sweeps. "von_neumann" is the alternating projections of
+    projection by many cheap sweeps. "von_neumann" runs the alternating projections of
     Zass and Shashua (2006), which end at a doubly stochastic matrix, but not at the
     nearest one. ``u0`` holds multipliers to start from; a ``trace`` is above 0 and at
     most n.
@@ -120,7 +120,7 @@ def _dual(S: FloatArray, x: FloatArray, trace: float | None) -> Dual:
 
 
 def _affine_step(g: FloatArray, n: int) -> FloatArray:
-    """Return the change of multipliers to row sums 1 (and the trace), without Z >= 0.
+    """Return the step of the multipliers that meets all sums if Z >= 0 is ignored.
 
     Rows: n u + (1'u) 1 + t 1 = -g; trace: 2 1'u + n t = -2 g_t.
     """
@@ -143,7 +143,7 @@ def _first_step(S: FloatArray, trace: float | None) -> FloatArray:
 
 
 class Point(NamedTuple):
-    """Multipliers that Newton steps ended at, the dual there, and their number."""
+    """The final multipliers of Newton's method, the dual there, and its steps."""
 
     x: FloatArray
     dual: Dual
@@ -155,7 +155,7 @@ def _newton(
 ) -> DoublyStochastic:
     """Project by Newton's method, and recover lost digits."""
     top = float(np.abs(S).max())
-    # Row sums of a large S cannot be known better than this.
+    # Row sums of a large S cannot be computed more accurately than this.
     reachable = max(tol, 8 * EPS * top)
     n_iter = 0
     if x is not None:
@@ -168,7 +168,7 @@ def _newton(
     for _ in range(POLISHES):
         if end.dual.error <= tol or end.dual.error > 1000 * reachable:
             break
-        # The same projection, of a matrix of natural size: what is below -1 stays
+        # The same projection, of a matrix of moderate size: entries below -1 stay
         # zero under small multipliers.
         S = _primal(S, end.x, floor=-1.0)
         end = _newton_steps(S, trace, np.zeros(len(u)), tol, max_iter)
@@ -201,7 +201,7 @@ def _newton_steps(
 ) -> Point:
     """Take Newton steps, halved until they lower the dual enough.
 
-    Near the solution rounding hides whether they do: the gradient decides then.
+    Near the solution, rounding hides whether they do, and the gradient decides.
     """
     now, n_iter = _dual(S, x, trace), 0
     while now.error > tol and n_iter < max_iter:
@@ -225,8 +225,8 @@ def _direction(S: FloatArray, x: FloatArray, now: Dual) -> FloatArray:
     """Return the solution d of (H + lam I) d = -gradient, by conjugate gradients.
 
     H = diag(M1) + M with M = [Z > 0] is the signless Laplacian of M. It is singular
-    for each bipartite component of M: hence lam. The nearer the solution is, the
-    more digits d gets.
+    for each bipartite component of M: hence lam. The nearer the solution, the more
+    accurate d is.
     """
     lam = 1e-8 + 1e-3 * min(1.0, now.error)
     product, diagonal = _hessian(S, x, lam)
@@ -280,8 +280,8 @@ def _dykstra(
 ) -> DoublyStochastic:
     """Project by Dykstra's method.
 
-    Only the sign constraint needs a correction: a sweep adds to S + u1' + 1u' + tI
-    what brings max(., 0) back to the right sums. It is gradient descent on the dual.
+    Only the sign constraint needs a correction: a sweep changes S + u1' + 1u' + tI so
+    that max(., 0) has the right sums again. It is gradient descent on the dual.
     """
     x = _first_step(S, trace) if x is None else x
     n_iter, now = 0, _dual(S, x, trace)
@@ -294,7 +294,7 @@ def _dykstra(
 def _von_neumann(
     S: FloatArray, trace: float | None, x: FloatArray | None, tol: float, max_iter: int
 ) -> DoublyStochastic:
-    """Alternate the right sums and the signs; no start is used."""
+    """Alternate projections onto the right sums and onto Z >= 0."""
     zero = np.zeros(len(S) if trace is None else len(S) + 1)
     Z = _primal(S, _first_step(S, trace))
     n_iter, now = 1, _dual(Z, zero, trace)

@@ -1,4 +1,4 @@
-"""Labels improved one sample at a time: coordinate ascent on a partition (DBSC)."""
+"""Improve labels one sample at a time: coordinate ascent on a partition (DBSC)."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from lordclust._core.typing import FloatArray, IntArray
 
 
 class Ascent(NamedTuple):
-    """The labels, what was gained, and whether the last pass moved no sample."""
+    """The labels, the gain, and whether the last pass moved no sample."""
 
     labels: IntArray
     gain: float

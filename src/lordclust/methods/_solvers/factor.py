@@ -18,10 +18,10 @@ from lordclust.result import Run
 from lordclust.rounding.labels import labels_from, shares_of_rows
 from lordclust.rounding.spectral import normalized_affinity
 
-#: V never falls below this part of its largest start: products of such numbers stay
-#: clear of the slow, inexact range near 1e-308, and no denominator is 0.
+#: V never falls below this fraction of its largest start: products of such numbers stay
+#: above the slow, inexact range near 1e-308, and no denominator is 0.
 FLOOR = 1e-60
-#: A loss that rose by less than this part of ||S||_F^2 rose by rounding.
+#: A loss that rose by less than this fraction of ||S||_F^2 rose by rounding.
 NOISE = 1e-14
 #: Exponents of the multiplicative update. It turns the scale c of a column that fits
 #: with scale 1 into c^(1 - 2 exponent): with exponent 1 it would oscillate forever.
@@ -117,7 +117,7 @@ def kkt_residual(S: Graph, V: FloatArray) -> float:
 
 
 def check_exponent(exponent: float | str) -> None:
-    """Raise if the multiplicative update does not offer this exponent."""
+    """Raise an error if the multiplicative update does not support this exponent."""
     if exponent not in ("auto", *EXPONENTS):
         raise ValueError(
             f'exponent must be "auto", 0.25, 0.5 or 0.75, got {exponent!r}. '
@@ -148,7 +148,7 @@ def multiplicative(
         rose = bool(history) and value > history[-1] + noise
         quiet = 0 if rose else quiet
         if rose and at > 0:
-            V, new = new, V  # back to where the step began, with a smaller exponent
+            V, new = new, V  # repeat the step with a smaller exponent
             at -= 1
         else:
             history.append(value)

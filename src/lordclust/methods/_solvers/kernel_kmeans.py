@@ -9,9 +9,9 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 
-#: A sample changes its cluster for more than this part of its largest cost.
+#: A sample changes its cluster if it gains more than this fraction of its largest cost.
 MARGIN = 1e-12
-#: The first shift after a step that raised E, as a part of the largest |(S Y)_ij|.
+#: The first shift after a step that raised E, as a fraction of the largest |(S Y)_ij|.
 FIRST_SHIFT = 1 / 256
 
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ Asking: TypeAlias = Generator[Graph, FloatArray, Result]
 
 
 class Partition(NamedTuple):
-    """Clusters, and what their means have to do with the samples."""
+    """Clusters, and how their means relate to the samples."""
 
     labels: IntArray
     sums: FloatArray  # Y' W S, (k, n): weighted similarities of a sample to a cluster
@@ -31,7 +31,7 @@ class Partition(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """Where the steps from one start ended."""
+    """The result of the steps from one start."""
 
     end: Partition
     n_iter: int
@@ -78,7 +78,7 @@ class KernelSteps:
         samples = np.arange(len(P.labels))
         best = C.argmin(axis=0)
         gain = C[P.labels, samples] - C[best, samples]
-        # A tie, or rounding, moves no sample: the steps end, alike on all machines.
+        # A tie, or rounding, moves no sample: steps end in the same way everywhere.
         labels = np.where(gain > MARGIN * np.abs(C).max(axis=0), best, P.labels)
         misfit = self.diagonal + C[labels, samples]
         return fill_empty(labels, self.w * misfit, self.w > 0, len(C))
@@ -96,10 +96,10 @@ class KernelSteps:
     def descend(
         self, P: Partition, seen: set[bytes] | None = None
     ) -> Asking[Descent | None]:
-        """Follow the steps from P to their end.
+        """Return the result of the steps from P.
 
-        ``seen`` collects the partitions passed. The steps return None when they meet
-        one of them again, because they would continue as before.
+        ``seen`` collects the partitions visited. None is returned when one of them
+        is met again, because the steps would continue as before.
         """
         shift, history = self.shift or 0.0, [P.objective]
         for n_iter in range(1, self.max_iter + 1):
@@ -124,7 +124,7 @@ class KernelSteps:
         return Descent(P, self.max_iter, False, history)
 
     def scale(self, P: Partition) -> float:
-        """Return the size of E that changes are compared with."""
+        """Return the magnitude of E that changes are compared with."""
         return max(abs(P.objective), float(self.w @ np.abs(self.diagonal)))
 
 
@@ -179,9 +179,9 @@ def _sparse(
 def fill_empty(
     labels: IntArray, misfit: FloatArray, counts: BoolArray, k: int
 ) -> IntArray:
-    """Return labels where each empty cluster gets the sample that fits worst.
+    """Return labels in which each empty cluster gets the sample that fits worst.
 
-    Only samples that count are moved, and none that is alone in its cluster.
+    Only samples with a weight are moved, and none that is alone in its cluster.
     """
     sizes = np.bincount(labels[counts], minlength=k)
     for j in np.flatnonzero(sizes == 0):

@@ -1,4 +1,4 @@
-"""Bases of the methods that learn a doubly stochastic Z and cluster its spectrum."""
+"""Base classes of methods that learn a doubly stochastic Z and cluster its spectrum."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ DENSE_EIGEN = 3000
 
 
 class Learned(NamedTuple):
-    """A learned symmetric Z with rows that sum to 1, and the report of its solver."""
+    """A learned symmetric Z with rows that sum to 1, and the results of its solver."""
 
     Z: FloatArray
     objective: float
@@ -50,7 +50,7 @@ class LearnedAffinityClusterer(EmbeddingMixin, RestartClusterer):
 
 
 class PreparedClusterer(LearnedAffinityClusterer):
-    """Learn a Z near to the multiple of S that ``normalize`` and ``diagonal`` give."""
+    """Learn a Z close to S after ``normalize`` and ``diagonal``."""
 
     normalize: str | None
     diagonal: str

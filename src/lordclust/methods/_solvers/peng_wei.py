@@ -18,11 +18,11 @@ from lordclust._core.typing import FloatArray, Graph
 RELAX = 1.6
 #: Rows handled at once: their panels of n x n matrices stay in the cache.
 PANEL = 64
-#: Up to this many samples all eigenvectors are found faster than a few.
+#: Up to this many samples, all eigenvectors are computed faster than a few.
 FULL_UP_TO = 200
 #: Blocks of a Krylov space: the basis Q, then what G and G^2 add to it.
 DEPTH = 3
-#: Random directions added to the basis: they meet eigenvectors it is orthogonal to.
+#: Random directions added to the basis, in case it is orthogonal to an eigenvector.
 PROBES = 2
 #: Krylov spaces to try before all eigenvectors are computed.
 MAX_ROUNDS = 20
@@ -98,7 +98,7 @@ def peng_wei(S: Graph, k: int, *, tol: float = 1e-4, max_iter: int = 2000) -> Pe
 
 
 def _scaled(S: Graph, k: int) -> tuple[FloatArray, float, float]:
-    """Return C of zero mean diagonal and norm sqrt(k), a unit and a constant.
+    """Return C with zero mean diagonal and norm sqrt(k), a unit and a constant.
 
     tr Z = k, so that a multiple of I in S adds a constant: the objective of S is that
     of C times the unit, plus the constant.
@@ -134,7 +134,7 @@ class _Splitting:
 
     @property
     def moved(self) -> float:
-        """How far Z is from Y, or Y from where it was, whichever is less."""
+        """Distance of Z from Y, or of Y from its last value, whichever is less."""
         return min(self.primal, self.dual / self.rho)
 
     def step(self, F: FloatArray) -> float:
@@ -267,7 +267,7 @@ class SpectralProjection:
         return K, A
 
     def _residual(self, A: FloatArray, K: FloatArray) -> FloatArray:
-        """Return what A adds to K, scaled; random columns where it adds nothing."""
+        """Return the part of A outside K, scaled; random columns if there is none."""
         R = A - K @ (K.T @ A)
         norms = np.linalg.norm(R, axis=0)
         nothing = norms <= 1e-14 * np.linalg.norm(A, axis=0)
@@ -294,7 +294,7 @@ def off_ones(M: FloatArray) -> FloatArray:
     """Return a symmetric M on the complement of 1, in the basis of ``lifted``.
 
     A Householder reflection H takes 1 to an axis: HMH without that axis has exactly
-    the eigenvalues that belong to the complement, also if 0 is one of them.
+    the eigenvalues that belong to the complement, even if 0 is one of them.
     """
     u, beta = _reflector(len(M))
     p = beta * (M @ u)
@@ -327,7 +327,7 @@ def _product(G: FloatArray, Q: FloatArray) -> FloatArray:
 
 
 def _orthonormal(R: FloatArray, K: FloatArray) -> FloatArray:
-    """Orthonormalise R against 1, K and itself; twice, against rounding."""
+    """Orthonormalise R against 1, K and itself, twice because of rounding."""
     for _ in range(2):
         R = R - R.mean(axis=0)
         R -= K @ (K.T @ R)
@@ -344,7 +344,7 @@ def _upper_bound(M: FloatArray, k: int) -> float:
     n = len(M)
     M = 0.5 * (M + M.T)
     rounding = 4 * n * np.finfo(float).eps * float(np.linalg.norm(M))
-    # All of them: the search for one alone fails where most are equal.
+    # All eigenvalues: the search for a single one fails if most are equal.
     values = eigh(
         off_ones(M), eigvals_only=True, driver="ev", overwrite_a=True,
         check_finite=False,

@@ -24,7 +24,7 @@ ROW_TOL = 1e-8
 
 
 class SpectralFit(NamedTuple):
-    """Where ADMM ended."""
+    """The result of ADMM."""
 
     #: Symmetric and nonnegative, rows sum to 1 (to 1e-8).
     Z: FloatArray
@@ -45,8 +45,8 @@ def fit_spectrum(
     """Alternate a projection onto the doubly stochastic matrices and the rule.
 
     L is exactly symmetric, and ``start`` is the first Y. The first penalty ``rho`` is
-    above -curvature, the factor a; it grows while the residual does not shrink: a rule
-    need not be convex, and then needs a large one. ``relax`` is an over-relaxation
+    above -curvature, the factor a; it grows while the residual does not shrink, because
+    a rule that is not convex needs a large one. ``relax`` is an over-relaxation
     from 1 to 1.8, for convex rules.
     """
     Y, U, u0 = start, np.zeros_like(L), None
@@ -79,6 +79,6 @@ def apply_rule(G: FloatArray, rule: Rule) -> FloatArray:
     values, Q = eigh(G, check_finite=False)
     allowed = rule(values)
     positive = allowed > 0
-    # A product with its own transpose is exactly symmetric, and half the work.
+    # A product with its own transpose is exactly symmetric, and takes half the time.
     B = Q[:, positive] * np.sqrt(allowed[positive])
     return np.asarray(B @ B.T)
