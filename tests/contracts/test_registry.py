@@ -115,7 +115,7 @@ def test_what_is_not_a_clusterer(registry, kind):
 
 
 def test_a_clusterer_takes_n_clusters(registry):
-    with pytest.raises(TypeError, match="n_clusters, but DBSCAN has no such parameter"):
+    with pytest.raises(TypeError, match="n_clusters, but DBSCAN does not"):
         register_method("dbscan", DBSCAN)
 
 

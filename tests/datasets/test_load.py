@@ -147,7 +147,7 @@ class TestFolder:
         )
         with pytest.raises(FileNotFoundError, match=text):
             load("orl")
-        with pytest.raises(FileNotFoundError, match="does not hold it"):
+        with pytest.raises(FileNotFoundError, match="does not contain it"):
             load("orl")
 
 

@@ -165,7 +165,7 @@ def test_the_spectrum_is_that_of_one_machine(client, S):
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.eye(4), {}, "in blocks of rows, got ndarray"),
+        (np.eye(4), {}, "blocks of rows, got ndarray"),
         ([np.eye(4)[:2], np.eye(3)[:2]], {}, "equally many columns"),
         ([np.ones((4, 2))] * 2, {}, "two different samples"),
         ([np.full((4, 2), np.nan)], {}, "must be finite"),

@@ -50,7 +50,7 @@ def test_equals_the_formula(n, d):
 
 @pytest.mark.parametrize(("n", "q"), [(2, 1), (3, 2), (4, 3), (63, 6), (64, 7)])
 def test_default_number_of_neighbours(n, q):
-    assert KNNGraph()._n_others(n) == q
+    assert KNNGraph().n_others(n) == q
 
 
 def test_include_self_counts_the_point_and_fills_the_diagonal():

@@ -170,7 +170,7 @@ def test_bad_samples_to_transform(Model):
 @pytest.mark.parametrize("matrix", [np.zeros((12, 12)), -np.ones((12, 12))])
 def test_lord_needs_a_positive_sum(matrix):
     model = LoRD(3, affinity="precomputed")
-    assert_refused(model, matrix, ValueError, "S must have a positive sum")
+    assert_refused(model, matrix, ValueError, "S must have a positive and finite sum")
 
 
 # -- odd but legal ----------------------------------------------------------------

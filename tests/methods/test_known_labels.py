@@ -183,10 +183,15 @@ def test_edges_by_hand():
 @pytest.mark.parametrize(
     ("must", "cannot", "known", "match"),
     [
-        ([[0, 1], [1, 2]], [[2, 0]], None, "samples 2 and 0 apart, but must_link"),
-        ([[0, 1], [1, 2]], None, [0, -1, 1, -1], "joins samples 0 and 2.* 0 and 1"),
-        (None, [[0, 3]], [1, -1, -1, 1], "samples 0 and 3 apart, but known_labels"),
-        ([[0, 1]], [[1, 3]], [1, -1, -1, 1], "samples 1 and 3 apart, but known_labels"),
+        ([[0, 1], [1, 2]], [[2, 0]], None, "separates samples 2 and 0, but must_link"),
+        ([[0, 1], [1, 2]], None, [0, -1, 1, -1], "connects samples 0 and 2.* 0 and 1"),
+        (None, [[0, 3]], [1, -1, -1, 1], "separates samples 0 and 3, but known_labels"),
+        (
+            [[0, 1]],
+            [[1, 3]],
+            [1, -1, -1, 1],
+            "separates samples 1 and 3, but known_labels",
+        ),
     ],
 )
 def test_contradictions(must, cannot, known, match):

@@ -237,7 +237,7 @@ def test_samples_at_one_tau_of_a_path(path, axes):
     last = MembershipDisplay.from_path(path, coordinates=X[:, :2], ax=axes)
     np.testing.assert_array_equal(last.probability, path.membership().max(axis=1))
     assert display.probability.mean() < last.probability.mean()
-    with pytest.raises(ValueError, match="A path has no positions of its samples"):
+    with pytest.raises(ValueError, match="A path does not hold the samples"):
         MembershipDisplay.from_path(path)
 
 
@@ -332,7 +332,7 @@ def test_rounding_errors_are_not_blown_up(axes):
 
 def test_convergence_refuses_what_it_cannot_show(model):
     still = KMeans(2, n_init=1, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="KMeans kept no history"):
+    with pytest.raises(ValueError, match="KMeans has none"):
         ConvergenceDisplay.from_estimator(still)
     with pytest.raises(ValueError, match=r"Unknown show 'gaps'\. Did you mean 'gap'"):
         ConvergenceDisplay.from_estimator(model, show="gaps")

@@ -131,6 +131,7 @@ def test_ctrl_c_keeps_the_finished_cells_and_the_same_command_continues(tmp_path
 #: Ctrl-C after the third cell.
 INTERRUPTED = """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
 from reproduction import store
 from reproduction.__main__ import run
 append, done = store.Writer.append, []

@@ -121,7 +121,7 @@ def test_a_fit_from_labels_ends_where_its_path_does():
     [
         ([1.0, 2.0], r"U must have 2 columns, got shape \(2,\)"),
         ([[1.0, 2.0, 3.0]], r"U must have 2 columns, got shape \(1, 3\)"),
-        ([[1.0, -1.0]], r"U must be finite and nonnegative; try abs\(U\)"),
+        ([[1.0, -1.0]], r"U must be finite and nonnegative\. Try abs\(U\)"),
         ([[1.0, np.nan]], "U must be finite and nonnegative"),
         ([[1.0, np.inf]], "U must be finite and nonnegative"),
     ],

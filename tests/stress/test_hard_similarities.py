@@ -103,7 +103,7 @@ def test_lord(case):
     S, fits = CASES[case]
     model = LoRD(3, affinity="precomputed")
     if not fits:
-        with pytest.raises(ValueError, match="S must have a positive sum"):
+        with pytest.raises(ValueError, match="S must have a positive and finite sum"):
             model.fit(S)
         return
     fitted(model, S)

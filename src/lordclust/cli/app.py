@@ -1,6 +1,6 @@
 """The ``lordclust`` command: a table of subcommands, each loaded on first use.
 
-Nothing heavy is imported here, so ``--help`` and ``--version`` answer at once.
+Nothing slow is imported here, so ``--help`` and ``--version`` respond at once.
 """
 
 import warnings
@@ -11,7 +11,7 @@ import click
 from lordclust._version import __version__
 from lordclust.cli.exits import plain_errors
 
-#: The commands, each in the module of its name, with a line of help.
+#: The commands, each in the module of the same name, with a line of help.
 COMMANDS = {
     "fit": "Cluster the samples in a file.",
     "predict": "Assign new samples to the clusters of a saved model.",
@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """The table of commands; their errors become one sentence."""
+    """The table of commands; each error is printed as one sentence."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
@@ -39,7 +39,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Import the command that was given."""
+        """Import the requested command."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None:
             module = import_module(f"lordclust.cli.{name}")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lordclust.cli.tables import Row
     from lordclust.result import TauPath
 
-#: Quick methods of different kinds.
+#: Fast methods of different kinds.
 USUAL = "blord,lord,sc,ncut,kkm,gmm"
 #: Number of cluster sizes that a column at a terminal shows.
 FEW_SIZES = 3
@@ -118,7 +118,7 @@ def compare(
 
 
 class Comparison:
-    """Methods on the same samples, one row each."""
+    """Results of several methods on the same samples, one row each."""
 
     def __init__(self, names: list[str], request: FitRequest, samples: Samples) -> None:
         self.names, self.request, self.samples = names, request, samples
@@ -145,7 +145,7 @@ class Comparison:
             self.interrupted = True
 
     def _row(self, name: str, S: Graph) -> Row:
-        """Run a method; the row of one that fails has the error message."""
+        """Return the row of a method, with the error message if it fails."""
         import numpy as np
 
         from lordclust.cli import summary
@@ -184,7 +184,7 @@ class Comparison:
         return fit_model(make_method(name, **given), self.samples)
 
     def writers(self, path: TauPath | None) -> dict[str, Writer]:
-        """Return how each output is written."""
+        """Return the function that writes each output."""
         from lordclust._core.versions import library_versions
         from lordclust.cli import pages, tables
 

@@ -29,7 +29,7 @@ FILES = ("labels.csv", "membership.csv", "path.csv", "demo.png")
 SHOWN = 'B-LoRD, tau="n"'
 #: Clusters; samples of the warm-up; rows of the table of the path.
 K, FEW, LINES = 10, 200, 8
-#: Seconds after which the warm-up must be compiling the solver.
+#: A warm-up that takes longer than this many seconds is compiling the solver.
 PATIENCE = 3.0
 COMPILING = "Compiling the solver, once per machine (about 20 s) ..."
 #: Digits shown per cluster: the most certain and the most doubtful.
@@ -144,7 +144,7 @@ def warm_up(data: Digits) -> None:
 
     few = {"X": data.X[:FEW], "S": graph.make_affinity("knn", data.X[:FEW])}
     with warnings.catch_warnings():
-        # The graph of so few samples may be disconnected.
+        # The graph of a few samples may be disconnected.
         warnings.simplefilter("ignore", UserWarning)
         for model, needs in _methods().values():
             model.fit(few[needs])
@@ -202,8 +202,8 @@ def _print_tables(demo: Demo) -> None:
     )
     tables.draw(demo.scores, decimals=3, bold="LoRD")
     click.echo(
-        "\nacc, nmi, purity: 1 is best. B-LoRD and LoRD were asked for ten equal\n"
-        f"clusters (n/k = {n / K:.1f}). KMeans uses the pixels, the others the graph.\n"
+        "\nacc, nmi, purity: 1 is best. B-LoRD and LoRD are set to ten equal clusters\n"
+        f"(n/k = {n / K:.1f}). KMeans uses the pixels, the others the graph.\n"
         f"\nB-LoRD from soft to hard: {taus} values of tau in "
         f"{demo.path_seconds:.2f} s.\n"
     )
@@ -215,7 +215,7 @@ def _print_tables(demo: Demo) -> None:
 
 
 def _writers(demo: Demo) -> dict[str, Writer]:
-    """Return how each file is written."""
+    """Return the function that writes each file."""
     from lordclust.cli import tables
     from lordclust.files import atomic_file
 

@@ -9,7 +9,7 @@ INTERRUPTED = 130
 
 
 def run() -> None:
-    """Run the command line; Ctrl-C ends it quietly while it is still being loaded."""
+    """Run the command line; Ctrl-C exits without a traceback even while it loads."""
     before = signal.signal(signal.SIGINT, _leave)
     from lordclust.cli.app import main
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FAILED, USAGE, BAD_INPUT, NOT_CONVERGED = 1, 2, 3, 4
 INTERRUPTED = entry.INTERRUPTED
 
-#: Progress hides the cursor of a terminal; an immediate exit must show it again.
+#: The progress bar hides the cursor; an immediate exit must show it again.
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 NOTHING_WRITTEN = "Interrupted. Nothing was written."
@@ -52,12 +52,12 @@ class Failure(click.ClickException):
 
 
 def debugging() -> bool:
-    """Return whether the user wants tracebacks."""
+    """Return whether tracebacks are requested."""
     return os.environ.get("LORDCLUST_DEBUG") == "1"
 
 
 def how_to_resume(checkpoint: str | None) -> str:
-    """Return a sentence to add where an interrupted command left a checkpoint."""
+    """Return a sentence to add if an interrupted command left a checkpoint."""
     if checkpoint is None or not os.path.exists(checkpoint):
         return ""
     return f" Run the same command to resume from {checkpoint}."
@@ -116,12 +116,12 @@ class Interrupts:
         self._message: str | None = None
 
     def keep(self, message: str = STOPPING) -> None:
-        """From now on there is a result: the first Ctrl-C only shows the message."""
+        """Note that there is a result: the first Ctrl-C now only shows the message."""
         self._message = message
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Finish files after the first Ctrl-C, and drop them after the second."""
+        """Finish files after the first Ctrl-C, and remove them after the second."""
         self.keep(WRITING)
         self._writing = True
         try:
@@ -154,8 +154,8 @@ def interruptible() -> Iterator[Interrupts]:
     before, show = signal.signal(signal.SIGINT, interrupts.handle), sys.unraisablehook
 
     def show_others(lost: UnraisableHookArgs) -> None:
-        # Where C calls back into Python, as LLVM does while it loads code, an exception
-        # is lost; ``requested`` is set all the same.
+        # If C calls back into Python, as LLVM does while it loads code, an exception
+        # is lost; ``requested`` is set nevertheless.
         if not isinstance(lost.exc_value, KeyboardInterrupt):
             show(lost)
 

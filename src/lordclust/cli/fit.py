@@ -150,7 +150,7 @@ def fit(
 def _make_estimator(
     method: str, request: FitRequest, reading: InputOptions, outputs: Outputs
 ) -> Any:
-    """Return the estimator; refuse impossible requests before anything is read."""
+    """Return the estimator; raise an error for invalid options before reading INPUT."""
     from lordclust.cli.fitting import check_method, parameters
     from lordclust.cli.tables import check_formats
     from lordclust.registry import make_method
@@ -172,36 +172,36 @@ def _make_estimator(
 
 
 def _check_path(method: str, estimator: Any) -> None:
-    """Refuse a checkpoint for a method that does not follow a single path."""
+    """Raise an error for a checkpoint of a method that does not follow one path."""
     from lordclust._core.validation import is_auto
 
     if "checkpoint" not in inspect.signature(estimator.fit).parameters:
         raise click.UsageError(
             f"The method {method} has no path that --checkpoint could save. Use blord "
-            "or lord, or leave it out."
+            "or lord, or leave --checkpoint out."
         )
     chosen = [n for n in ("tau", "proportions") if is_auto(getattr(estimator, n, None))]
     if chosen:
         raise click.UsageError(
             "--checkpoint saves a path to one tau, but "
             f"{' and '.join(f'--{name} auto' for name in chosen)}, the default, "
-            "compares many paths. Give for example --tau 0.3 --proportions equal, or "
+            "compares many paths. Pass for example --tau 0.3 --proportions equal, or "
             "leave --checkpoint out."
         )
 
 
 def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
-    """Fail if --strict is not met, or if --proba is impossible."""
+    """Raise an error if --strict is violated, or if --proba is impossible."""
     fitted = run.fitted
     if strict and not getattr(fitted.model, "converged_", True):
         why = fitted.warnings[0] if fitted.warnings else "The solver did not converge."
         raise Failure(f"{why} Nothing was written because of --strict.", NOT_CONVERGED)
     if "--proba" in outputs and not hasattr(fitted.model, "membership_"):
-        raise Failure(f"The method {run.method} gives no probabilities for --proba.")
+        raise Failure(f"--proba: the method {run.method} computes no probabilities.")
 
 
 def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
-    """Return how each output is written."""
+    """Return the function that writes each output."""
     from lordclust import files
     from lordclust.cli import pages, summary, tables
 

@@ -20,7 +20,7 @@ from lordclust.registry import METHODS
 
 
 class Estimator(Protocol):
-    """What the commands use of every method; some have more."""
+    """The attributes of every method that the commands use."""
 
     n_clusters: int
     takes_graph: bool
@@ -42,7 +42,7 @@ class Fitted(NamedTuple):
 
 
 def check_method(name: str) -> str:
-    """Return the name of a method, if it exists."""
+    """Return the name of a method; raise an error if it does not exist."""
     if name not in METHODS:
         raise click.UsageError(str(unknown_name("method", name, METHODS)))
     return name
@@ -53,7 +53,7 @@ def parameters(
 ) -> dict[str, Any]:
     """Return the parameters that ``make_method`` takes for a request.
 
-    An option that the method does not have is refused, or left out if ``lenient``.
+    An option that the method lacks raises an error, or is left out if ``lenient``.
     """
     if request.jobs == 0:
         raise click.UsageError("--jobs must be a positive integer, or -1, got 0.")
@@ -97,7 +97,7 @@ def shares(request: FitRequest, *, auto: bool = False) -> object:
 
 
 def affinity(request: FitRequest, precomputed: bool) -> str | KNNGraph | None:
-    """Return how features become similarities, None if no option states it."""
+    """Return the affinity, or None if no option determines it."""
     if request.neighbors is None:
         return "precomputed" if precomputed else request.affinity
     if precomputed or request.affinity not in (None, "knn"):

@@ -1,6 +1,6 @@
 """Options that several commands share, and the values they take.
 
-Each group of options reaches a command as one record. Nothing heavy is imported.
+Each group of options is passed to a command as one record. Nothing slow is imported.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ _INPUT_OPTIONS = {
     "known_labels": click.option(
         "--known-labels",
         metavar="NAME",
-        help="Column of known clusters from 0 to K-1; -1 or empty where unknown.",
+        help="Column of known clusters from 0 to K-1; -1 or empty if unknown.",
     ),
     "precomputed": click.option(
         "--precomputed",
@@ -245,12 +245,12 @@ report_option = click.option(
 
 
 def input_options(*without: str) -> Callable[[Command], Command]:
-    """Add the options on how INPUT is read; a command gets them as ``reading``."""
+    """Add the options for reading INPUT, which a command receives as ``reading``."""
     return _as_record(InputOptions, "reading", _INPUT_OPTIONS, without)
 
 
 def request_options(*without: str) -> Callable[[Command], Command]:
-    """Add the options on the clusters; a command gets them as ``request``."""
+    """Add the options for the clusters, which a command receives as ``request``."""
     return _as_record(FitRequest, "request", _REQUEST_OPTIONS, without)
 
 

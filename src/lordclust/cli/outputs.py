@@ -1,4 +1,4 @@
-"""The output files of a command: checked before the work, written all or none."""
+"""The output files of a command: checked at the beginning, written all or none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Writer = Callable[[str, bool], object]
 
 
 class Outputs:
-    """Where a command writes, by option.
+    """The files that a command writes, by option.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class Outputs:
         return self.targets.get(option) == STDOUT
 
     def _check_names(self) -> None:
-        """Refuse two outputs in one place, and an output that is an input."""
+        """Raise an error for two outputs in one file, or an output that is an input."""
         streams = [option for option in self.targets if self.to_stdout(option)]
         if len(streams) > 1:
             raise click.UsageError(
-                f"{' and '.join(streams)} both go to stdout. Give one of them a file."
+                f"{' and '.join(streams)} both go to stdout. Pass a file for one."
             )
         if self.checkpoint == STDOUT:
             raise click.UsageError("--checkpoint needs a file, not stdout.")
@@ -81,7 +81,7 @@ class Outputs:
             other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise click.UsageError(
-                    f"{option} {path} is also {other}. Give it another name."
+                    f"{option} {path} is also {other}. Pass another name."
                 )
 
     def _written_by_the_same_run(self, checkpoint: str) -> set[Path]:
@@ -93,7 +93,7 @@ class Outputs:
         return {p for p in existing if since is not None and p.stat().st_mtime >= since}
 
     def _check_target(self, path: str | Path, *, force: bool = False) -> None:
-        """Fail if a file cannot be written."""
+        """Raise an error if a file cannot be written."""
         if is_stream(Path(path)):
             return
         try:
@@ -105,7 +105,7 @@ class Outputs:
         return self.force or path in self._own
 
     def leave_out(self, option: str) -> None:
-        """Forget an option whose file cannot be made."""
+        """Remove an option whose file cannot be written."""
         self.targets.pop(option, None)
 
     def write(self, writers: Mapping[str, Writer], interrupts: Interrupts) -> None:
@@ -118,7 +118,7 @@ class Outputs:
             raise Failure(str(error)) from error
 
     def finish(self, writers: Mapping[str, Writer], *, quiet: bool) -> None:
-        """Name the files that were written, then print what goes to stdout."""
+        """List the files that were written, then print what goes to stdout."""
         if not quiet:
             for path in self.files.values():
                 click.echo(f"wrote {path}", err=True)

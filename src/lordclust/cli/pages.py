@@ -12,8 +12,8 @@ from lordclust.report import write_report
 from lordclust.result import TauPath
 from lordclust.solver.tau_path import tau_path
 
-#: Taus of the slider; there is none above this many probabilities (n times k), because
-#: every tau keeps all of them.
+#: Taus of the slider; there is no slider above this many probabilities (n times k),
+#: because every tau stores all of them.
 TAUS = tuple(i / 20 for i in range(1, 21))
 SLIDER_UP_TO = 2_000_000
 
@@ -53,9 +53,9 @@ def _too_many(model: Any, samples: Samples) -> bool:
 def path_around(
     model: Any, samples: Samples, display: Display, interrupts: Interrupts
 ) -> TauPath | None:
-    """Return the path in tau for the model's shares, None if it can have none.
+    """Return the path in tau for the model's shares, or None if it has no path.
 
-    Ctrl-C ends it early; after an earlier Ctrl-C there is none.
+    Ctrl-C ends it early; after an earlier Ctrl-C there is no path.
     """
     if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
         return None

@@ -139,7 +139,7 @@ def _follow(
 
 
 def _writers(path: TauPath, samples: Samples, k: int) -> dict[str, Writer]:
-    """Return how each output is written."""
+    """Return the function that writes each output."""
     from lordclust.cli import tables
 
     def write_path(file: str, force: bool) -> None:

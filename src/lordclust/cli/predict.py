@@ -66,7 +66,7 @@ def predict(
     """
     if proportions is not None and cluster_sizes is not None:
         raise click.UsageError(
-            "--proportions and --cluster-sizes exclude each other. Leave one out."
+            "--proportions and --cluster-sizes cannot be combined. Leave one out."
         )
     targets = {"--output": output, "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
@@ -98,7 +98,7 @@ def predict(
 
 
 def _summary(samples: Samples, labels: IntArray, k: int) -> str:
-    """Return one line for people."""
+    """Return a summary of one line."""
     import numpy as np
 
     from lordclust.cli.summary import scores

@@ -1,4 +1,4 @@
-"""Progress on stderr: only for a person at a terminal."""
+"""Progress on stderr, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-#: Width of the bar in characters: a line of 80 has space for words and the time too.
+#: Width of the bar in characters: 80 columns leave space for text and the time.
 BAR = 20
 
 
 class Display(logging.Handler):
     """Show the stage of the work, the time elapsed and the time left.
 
-    Silent if ``quiet``, or if stderr is not a terminal. While it is open, it also shows
-    what the library logs, at a terminal or not: that a path resumes from a checkpoint.
+    Silent if ``quiet``, or if stderr is not a terminal. While it is open, messages that
+    the library logs (a path resumes from a checkpoint) are always shown.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -58,7 +58,7 @@ class Display(logging.Handler):
             click.echo(text, err=True)
 
     def close(self) -> None:
-        """Remove the bar; it leaves no trace in the terminal."""
+        """Remove the bar from the terminal."""
         super().close()
         if self._progress is not None:
             self._progress.stop()

@@ -1,4 +1,4 @@
-"""INPUT as the commands use it: features or similarities, and what goes with them."""
+"""INPUT as the commands use it: features or similarities, ids, classes and weights."""
 
 from __future__ import annotations
 
@@ -126,14 +126,14 @@ def _set_aside(
 
 
 def _known(cells: npt.ArrayLike | None, name: str) -> IntArray:
-    """Return known labels as whole numbers, -1 where a cell is empty."""
+    """Return known labels as integers, -1 for an empty cell."""
     try:
         numbers = np.array([float(c) if str(c) else -1.0 for c in np.asarray(cells)])
         if not np.array_equal(numbers, np.round(numbers)):
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"The column {name} of --known-labels must hold the clusters from 0 to "
-            "K-1, and -1 or nothing where they are unknown. Number the clusters."
+            f"The column {name} of --known-labels must hold clusters from 0 to K-1, or "
+            "-1 or nothing if unknown. Number the clusters from 0."
         ) from None
     return numbers.astype(np.int64)

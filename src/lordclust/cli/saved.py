@@ -60,7 +60,7 @@ class SavedModel:
             raise InputError(
                 source,
                 f"it has {len(samples.ids)} samples, but the model was fitted to {n}. "
-                "Give the file it was fitted to, or none.",
+                "Pass the file it was fitted to, or leave INPUT out.",
             )
         return samples
 

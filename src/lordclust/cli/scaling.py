@@ -1,4 +1,4 @@
-"""Scaling of features, kept with a model so that new samples are scaled alike."""
+"""Scaling of features, saved with a model to scale new samples in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of a fit: a JSON document for programs, some lines for people."""
+"""The results of a fit: a JSON document, and a summary in a few lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lordclust.cli.fitting import Fitted
 from lordclust.cli.samples import Samples
 from lordclust.cli.scaling import Scaling
 
-#: Number of cluster sizes shown to people.
+#: Number of cluster sizes shown in the summary.
 FEW = 12
 #: With more samples, the silhouette is that of a random part of them.
 SILHOUETTE_SAMPLES = 5000
@@ -47,7 +47,7 @@ def silhouette(samples: Samples, labels: IntArray) -> float | None:
 
 
 def modularity(S: Graph, labels: IntArray) -> float | None:
-    """Return sum_c (S inside c / S) - (degrees of c / S)^2; None without weight.
+    """Return sum_c (S inside c / S) - (degrees of c / S)^2; None if S sums to 0.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def modularity(S: Graph, labels: IntArray) -> float | None:
 
 
 class Run(NamedTuple):
-    """A fitted model with what it was fitted to."""
+    """A fitted model and its samples."""
 
     method: str
     seed: int | None
@@ -75,7 +75,7 @@ class Run(NamedTuple):
 
 
 def facts(run: Run) -> dict[str, Any]:
-    """Return everything about a run that a later reader may need."""
+    """Return all settings and results of a run."""
     fitted, samples = run.fitted, run.samples
     model, (n, d) = fitted.model, samples.X.shape
     document = {
@@ -126,7 +126,7 @@ def to_json(document: object) -> str:
 
 
 def lines(run: Run) -> list[str]:
-    """Return the summary for people."""
+    """Return the lines of the summary."""
     fitted, samples, model = run.fitted, run.samples, run.fitted.model
     sizes = np.bincount(model.labels_, minlength=model.n_clusters).tolist()
     used = [size for size in sizes if size]

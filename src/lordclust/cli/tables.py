@@ -1,4 +1,4 @@
-"""Tables: as files, as text for programs, and for people at a terminal."""
+"""Tables: as files, as csv, and as text at a terminal."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def as_columns(rows: Sequence[Row]) -> Columns:
 
 
 def check_formats(outputs: Outputs, *options: str) -> None:
-    """Refuse, before the work, file names without the suffix of a table format."""
+    """Raise an error for file names without the suffix of a table format."""
     for option in options:
         name = outputs.files.get(option)
         if name is None or is_stream(name):

@@ -24,7 +24,7 @@ class Entry:
     preparation : {"raw", "minmax", "zscore"}
         How the paper scales the features.
     note : str
-        Its collection and terms of use.
+        Its origin and terms of use.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from lordclust.files.error import InputError
 
 #: Environment variable that names the folder of NAME.npz files.
 FOLDER_VARIABLE = "LORDCLUST_DATA"
-#: Seconds without a response after which a download is given up.
+#: Seconds without a response after which a download fails.
 TIMEOUT = 20.0
 
 Arrays = tuple[FloatArray, IntArray]
@@ -91,7 +91,7 @@ def load(name: str) -> Dataset:
 
     The paper's data sets are read from ``NAME.npz`` (arrays X and y) in the folder
     that the environment variable ``LORDCLUST_DATA`` names. Without it they are taken
-    from scikit-learn or downloaded from OpenML where these have the same data; classes
+    from scikit-learn or downloaded from OpenML if these have the same data; classes
     may then be numbered in another order.
 
     Parameters
@@ -139,9 +139,9 @@ def _arrays(entry: Entry) -> Arrays:
 
 
 def _missing(name: str, reason: str = "") -> FileNotFoundError:
-    """Return the error that states how to get a data set."""
+    """Return the error that explains how to get a data set."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    state = f"{folder} does not hold it" if folder else "it is not set"
+    state = f"{folder} does not contain it" if folder else "it is not set"
     connect = f", or connect to the network ({reason})" if reason else ""
     return FileNotFoundError(
         f"Data set {name!r} was not found. Set {FOLDER_VARIABLE} to a folder that "
@@ -235,7 +235,7 @@ def _from_openml(entry: Entry, data_id: str) -> Arrays:
 
 @contextmanager
 def _timeout(seconds: float) -> Iterator[None]:
-    """Limit the wait for a response; scikit-learn's fetchers have no such option."""
+    """Set a timeout for responses, an option that scikit-learn's fetchers lack."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:
@@ -244,7 +244,7 @@ def _timeout(seconds: float) -> Iterator[None]:
         socket.setdefaulttimeout(before)
 
 
-#: How to get the arrays of a catalog entry, by kind of source.
+#: The functions that return the arrays of a catalog entry, by kind of source.
 SOURCES: dict[str, Callable[[Entry, str], Arrays | None]] = {
     "folder": _from_folder,
     "sklearn": _from_sklearn,

@@ -39,7 +39,7 @@ class GraphBuilder:
             )
         unit = unit_scale(np.array([max(part.size for part in parts)]))
         mean = unit * (np.sum([part.total for part in parts], axis=0) / crew.n)
-        q = self.graph._n_others(crew.n)
+        q = self.graph.n_others(crew.n)
         nth = check_count(self.graph.scale_neighbor, "scale_neighbor")
         nth = min(nth, crew.n - 1)
         crew.ask("find", blocks, max(q, nth), unit, mean)

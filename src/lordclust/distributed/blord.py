@@ -41,7 +41,7 @@ from lordclust.solver.solve import Limits
 from lordclust.solver.start import count_starts, start_seeds
 from lordclust.solver.tau_rules import tau_for_samples
 
-#: How often a fit begins anew when losses left nothing to go on from.
+#: How often a fit is started again when too many workers were lost to continue.
 TRIES = 3
 
 
@@ -56,7 +56,7 @@ class BLoRD(BaseEstimator):
     a Newton step of the projection brings k + k^2 numbers to the driver, and workers
     send each other only the rows of V that their rows of S refer to. The iterations
     are those of one machine, and so are the results, to rounding. A worker may be
-    lost: its blocks are read (or built) again by others, and the fit goes on from the
+    lost: its blocks are read (or built) again by others, and the fit continues from the
     last tau with the same result.
 
     Up to 20,000 samples the local solver also lets coarse paths from other starts
@@ -74,16 +74,16 @@ class BLoRD(BaseEstimator):
         The graph of nearest neighbours of X, found block against block, with the
         edges of ``KNNGraph().build(X)``; or X is S itself.
     n_init : int or "auto", default="auto"
-        Paths; the best objective is kept. "auto": 1, or 5 if shares are given that
-        differ.
+        Number of paths; the best objective is kept. "auto": 1, or 5 if unequal shares
+        are given.
     max_iter : int, default=4000
-        Limit of iterations of each tau on the path.
+        Maximum number of iterations for each tau of the path.
     tol : float, default=1e-4
-        Residual ||V - P(V - grad/L)||_F / ||V||_F to stop at.
+        Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     random_state : int, RandomState or None, default=None
-        For the starts. Without it the result is the same every time.
+        Seed for the random starts. Without it the result is the same every time.
     client : distributed.Client, optional
-        Of the cluster; by default the current one.
+        The client of the cluster; by default the current one.
 
     Attributes
     ----------
@@ -94,13 +94,13 @@ class BLoRD(BaseEstimator):
     proportions_, sizes_ : ndarray of shape (k,)
         The shares, and how many samples have each label.
     objective_, residual_, n_iter_, converged_, history_
-        Where the kept path ended, and the objective at each iteration of its end.
+        Result of the best path, and the objective at each iteration of its last tau.
     tau_, gamma_, eigenvalues_
-        The tau used, its gamma, and the ends of the spectrum of S.
+        The tau used, its gamma, and the extreme eigenvalues of S.
     blocks_ : ndarray of int, shape (n_blocks,)
-        How many entries of S each block has.
+        Number of entries of S in each block.
     losses_ : int
-        How many times workers were lost.
+        Number of times that workers were lost.
     traffic_ : Traffic
         Steps, passes and bytes moved, between workers and to the driver.
 
@@ -143,7 +143,7 @@ class BLoRD(BaseEstimator):
         X : dask array, list of paths, or list of arrays
             Blocks of rows of the samples, or of S with ``affinity="precomputed"``:
             the chunks of a dask array, ``.npy`` files (``.npz`` by
-            ``scipy.sparse.save_npz`` for S) that all workers see, or arrays and
+            ``scipy.sparse.save_npz`` for S) that all workers can read, or arrays and
             sparse matrices in memory.
         y : None
             Ignored.
@@ -161,11 +161,11 @@ class BLoRD(BaseEstimator):
             except (GoneError, LostError):
                 continue
         raise RuntimeError(
-            f"Workers were lost in each of {TRIES} tries, with no copy to go on from."
+            f"Workers were lost in all {TRIES} attempts. Check the logs of the workers."
         )
 
     def _check_parameters(self) -> None:
-        """Refuse what no fit can use."""
+        """Raise an error for parameters that no fit can use."""
         if isinstance(self.tau, str):
             if self.tau != "n":
                 raise unknown_name("tau rule", self.tau, ["n"])
@@ -182,7 +182,7 @@ class BLoRD(BaseEstimator):
         check_positive(self.tol, "tol")
 
     def _fit(self, client: Any, sources: list[Any]) -> Self:
-        """Solve with a crew of keepers, and leave the answers on the workers."""
+        """Solve on the workers, and leave the results there."""
         graph = isinstance(self.affinity, str) and self.affinity == "precomputed"
         build = None
         if not graph:
@@ -254,7 +254,7 @@ class BLoRD(BaseEstimator):
             )
 
     def gather(self) -> Self:
-        """Bring ``labels_`` and ``membership_`` here, as NumPy's arrays.
+        """Convert ``labels_`` and ``membership_`` to local NumPy arrays.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class BLoRD(BaseEstimator):
         return self
 
     def _fetched(self, future: Any) -> Any:
-        """Return an answer of the workers, unless it was lost with one of them."""
+        """Return a result of the workers; raise an error if it was lost."""
         while True:
             try:
                 return future.result(timeout=POLL)
@@ -291,7 +291,7 @@ def _joined(parts: list[Any], shapes: list[tuple[int, ...]], dtype: Any) -> Any:
 
 
 def find_client(client: Any) -> Any:
-    """Return the client given, or the current one."""
+    """Return the given client, or the current one."""
     import distributed
 
     if client is not None:
@@ -300,19 +300,19 @@ def find_client(client: Any) -> Any:
         return distributed.get_client()
     except ValueError:
         raise ValueError(
-            "There is no dask client: pass client=distributed.Client(...) with the "
+            "There is no dask client. Pass client=distributed.Client(...) with the "
             "address of a scheduler."
         ) from None
 
 
 def find_sources(X: Any, client: Any) -> list[Any]:
-    """Return where the blocks of rows come from."""
+    """Return the sources of the blocks of rows."""
     if hasattr(X, "to_delayed") and hasattr(X, "rechunk"):
         chunks = X.rechunk({1: -1}).to_delayed().ravel()
         return [Computed(future) for future in client.compute(list(chunks))]
     if not isinstance(X, list | tuple) or not X or isinstance(X[0], list | tuple):
         raise ValueError(
-            f"X must come in blocks of rows, got {type(X).__name__}: pass a dask "
+            f"X must consist of blocks of rows, got {type(X).__name__}. Pass a dask "
             "array, a list of files, or a list of arrays. For one array in memory use "
             "lordclust.BLoRD."
         )

@@ -44,12 +44,12 @@ class _Inspection:
         for name in group:
             self.items += 1
             if self.items > MOST_ITEMS or depth > DEEPEST:
-                raise self._refused(
+                raise self._invalid(
                     f"holds groups in groups without end, or more than {MOST_ITEMS} "
                     "items"
                 )
             if type(group.get(name, getlink=True)) is not self.h5py.HardLink:
-                raise self._refused(f"links {name!r} to another place or file")
+                raise self._invalid(f"links {name!r} to another place or file")
             item = group[name]
             if isinstance(item, self.h5py.Group):
                 self.group(item, depth + 1)
@@ -60,7 +60,7 @@ class _Inspection:
     def _dataset(self, item: "Dataset", name: str) -> None:
         """Add the bytes of a dataset."""
         if item.is_virtual or item.external:
-            raise self._refused(f"takes {name!r} from another file")
+            raise self._invalid(f"takes {name!r} from another file")
         if item.size is None:
             return
         if not item.dtype.hasobject:
@@ -94,7 +94,7 @@ class _Inspection:
                 continue
             packed = item.id.read_direct_chunk(about.chunk_offset)[1]
             if len(zlib.decompressobj().decompress(packed, most + 1)) > most:
-                raise self._refused(f"packs more into {name!r} than it claims")
+                raise self._invalid(f"packs more into {name!r} than it claims")
 
     def _add(self, count: int) -> None:
         """Count bytes."""
@@ -102,7 +102,7 @@ class _Inspection:
         advice = "Write it without compression if it is yours."
         check_unpacked(self.path, self.total, self.most, advice)
 
-    def _refused(self, what: str) -> InputError:
+    def _invalid(self, what: str) -> InputError:
         """Return the error for something that anndata never writes."""
         return InputError(
             self.path,

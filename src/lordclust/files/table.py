@@ -233,7 +233,7 @@ def checked(table: Table, *, precomputed: bool) -> Table:
             table.source,
             f"the data have shape {X.shape}. Pass at least one sample and one feature.",
         )
-    _refuse_infinite(X, table)
+    _check_finite(X, table)
     if precomputed and X.shape[0] != X.shape[1]:
         raise InputError(
             table.source,
@@ -273,7 +273,7 @@ def _real(X: Matrix, path: str) -> Matrix:
     return X
 
 
-def _refuse_infinite(X: Matrix, table: Table) -> None:
+def _check_finite(X: Matrix, table: Table) -> None:
     """Raise an error for NaN or infinity, with the position of the first."""
     values = X.data if sparse.issparse(X) else X
     bad: BoolArray = ~np.isfinite(values)

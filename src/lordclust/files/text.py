@@ -295,7 +295,7 @@ class _Columns:
         roles, texts = self.roles, {self.roles.id: self.ids}
         texts[roles.label] = self.labels
         if self.guessed and len(set(self.ids)) < len(self.ids):
-            self._refuse_guess()
+            self._check_guessed_ids()
             roles = roles.with_ids(None)
         return roles.table(np.concatenate(self.chunks), texts.__getitem__, self.path)
 
@@ -304,7 +304,7 @@ class _Columns:
         names = self.roles.names
         return repr(names[column]) if names else f"{column} (from 0)"
 
-    def _refuse_guess(self) -> None:
+    def _check_guessed_ids(self) -> None:
         """Raise an error for duplicate ids, unless the columns exclude them."""
         if self.roles.requested is not None:
             return

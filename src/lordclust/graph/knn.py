@@ -157,26 +157,19 @@ class KNNGraph(BaseEstimator):
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
-        self.recall_ = 1.0
+        self.__dict__.pop("_recall", None)
         if self.metric == "precomputed":
             return self._from_distances(precomputed.from_graph(X))
         X = check_samples(X, distinct=True)
-        n, own = X.shape[0], int(self.include_self)
-        q = max(1, min(n - 1, n.bit_length() - own))  # floor(log2 n) + 1, with itself
-        if self.n_neighbors is not None:
-            q = check_count(self.n_neighbors, "n_neighbors") - own
-        if not 1 <= q <= n - 1:
-            raise ValueError(
-                f"n_neighbors must be from {1 + own} to {n - 1 + own} for {n} samples "
-                f"with include_self={self.include_self}, got {q + own}. Pass None for "
-                "floor(log2 n) + 1."
-            )
+        n = X.shape[0]
+        q = self.n_others(n)
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
         index, d, recall = find_nearest(
             X, max(q, nth), self.metric, self.n_jobs, callback,
             search=self.search, recall=self.recall,
         )  # fmt: skip
-        self.recall_ = 1.0 if recall is None else float(recall)
+        if recall is not None:
+            self._recall = recall
         sigma = floor_scales(d[:, nth - 1], d)
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
@@ -212,7 +205,7 @@ class KNNGraph(BaseEstimator):
                [1, 0, 1],
                [0, 1, 0]])
         """
-        self.recall_ = 1.0
+        self.__dict__.pop("_recall", None)
         return self._from_distances(precomputed.from_lists(indices, distances))
 
     def _from_distances(self, D: Graph) -> Graph:
@@ -226,6 +219,25 @@ class KNNGraph(BaseEstimator):
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))
+
+    @property
+    def recall_(self) -> float:
+        """Fraction of the true neighbours that the last search found."""
+        return float(getattr(self, "_recall", 1.0))
+
+    def n_others(self, n: int) -> int:
+        """Return the number of neighbours of each of n samples, itself not counted."""
+        own = int(self.include_self)
+        if self.n_neighbors is None:
+            return max(1, min(n - 1, n.bit_length() - own))  # floor(log2 n) + 1
+        q = check_count(self.n_neighbors, "n_neighbors")
+        if not 1 <= q - own <= n - 1:
+            raise ValueError(
+                f"n_neighbors must be from {1 + own} to {n - 1 + own} for {n} samples "
+                f"with include_self={self.include_self}, got {q}. Pass None for "
+                "floor(log2 n) + 1."
+            )
+        return q - own
 
     def __call__(self, X: Samples) -> Graph:
         """Return ``build(X)``, so that the object is itself an affinity."""

@@ -1,7 +1,7 @@
-"""Pictures of a clustering, compatible with scikit-learn's displays.
+"""Plots of a clustering, compatible with scikit-learn's displays.
 
 ``Display.from_...`` computes the data and draws it; ``display.plot(ax=ax)`` draws it
-again elsewhere. Requires matplotlib: ``pip install "lordclust[plot]"``.
+again on other axes. Requires matplotlib: ``pip install "lordclust[plot]"``.
 """
 
 from lordclust._core.colors import cluster_colours

@@ -8,10 +8,10 @@ from lordclust._core.validation import missing_extra
 
 
 class Display:
-    """A display, and where it was last drawn."""
+    """Base class of the displays, with the axes of the last plot."""
 
     def _open(self, ax: Axes, size: tuple[float, float]) -> Axes:
-        """Return the axes given, or those of a new figure, and keep them."""
+        """Return the given axes, or those of a new figure, and store them."""
         pyplot = _pyplot()
         if ax is None:
             ax = pyplot.subplots(figsize=size, layout="constrained")[1]
@@ -32,7 +32,7 @@ def stacked_axes(
         )  # fmt: skip
         return list(panels[:, 0])
     _checked(ax).axis("off")
-    gap = 0.5 * sum(heights) / len(heights)  # room for the titles
+    gap = 0.5 * sum(heights) / len(heights)  # space for the titles
     unit = 1 / (sum(heights) + gap * (len(heights) - 1))
     panels, top = [], 1.0
     for height in heights:
@@ -43,7 +43,7 @@ def stacked_axes(
 
 
 def quiet(ax: Axes, title: str = "", *, grid: bool = True) -> None:
-    """Give axes a title, and make them less prominent than the data."""
+    """Set the title of axes, and make them less prominent than the data."""
     if title:
         ax.set_title(title, loc="left", size=11, weight="bold")
     ax.tick_params(which="both", colors=QUIET, labelsize=9)
@@ -58,13 +58,13 @@ def quiet(ax: Axes, title: str = "", *, grid: bool = True) -> None:
 
 
 def ink() -> str:
-    """Return the colour of the user's text: dark on white, light on black."""
+    """Return the text colour of the current style: dark on white, light on black."""
     colour: str = _pyplot().rcParams["text.color"]
     return colour
 
 
 def bare(ax: Axes) -> None:
-    """Leave axes without ticks, in a thin frame."""
+    """Remove the ticks of axes, and draw a thin frame."""
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(visible=True, color="#CCCCCC", lw=0.8)
@@ -80,7 +80,7 @@ def _pyplot() -> Any:
 
 
 def _checked(ax: Axes) -> Axes:
-    """Raise an error for anything but axes: an array of them is a common mistake."""
+    """Return ax; raise an error for anything else, such as an array of axes."""
     from matplotlib import axes
 
     if not isinstance(ax, axes.Axes):

@@ -26,7 +26,7 @@ class BlocksDisplay(Display):
     labels : ndarray of int, shape (m,)
         Their clusters.
     n_samples : int
-        Number of all samples.
+        Total number of samples.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class BlocksDisplay(Display):
         model : fitted clusterer
             Any method; without ``membership_`` all labels are taken as certain.
         max_samples : int, default=600
-            Of more samples this many are shown, evenly chosen in their order, so that
-            every cluster keeps its share of the image.
+            Largest number of samples shown, evenly chosen in their order, so that every
+            cluster keeps its share of the image.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
@@ -88,8 +88,8 @@ class BlocksDisplay(Display):
     ) -> Self:
         """Draw the blocks at one tau of a path.
 
-        Samples are ordered by the end of the path, so that pictures of several taus
-        can be compared.
+        Samples are ordered by the end of the path, so that plots of several taus can
+        be compared.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class BlocksDisplay(Display):
         -------
         self : BlocksDisplay
         """
-        ax = self._open(ax, (4.4, 4.6))  # first, as it needs matplotlib too
+        ax = self._open(ax, (4.4, 4.6))  # first, because it checks for matplotlib
         from matplotlib.colors import LinearSegmentedColormap
 
         ramp = LinearSegmentedColormap.from_list("probability", RAMP)

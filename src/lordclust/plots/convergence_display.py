@@ -11,7 +11,7 @@ from lordclust._core.validation import check_choice
 from lordclust.plots._axes import Display, quiet
 from lordclust.plots.fitted import labels_of
 
-#: Smallest height of the picture, relative to the objective.
+#: Smallest range of the y axis, relative to the objective.
 FLAT = 1e-3
 
 
@@ -59,7 +59,7 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         model : fitted clusterer
-            One that keeps ``history_``; of a path, only the last step.
+            One with ``history_``, which covers only the last step of a path.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default. Draw several models on the same
             axes to compare them.
@@ -75,8 +75,8 @@ class ConvergenceDisplay(Display):
         name = type(model).__name__
         if history.size == 0:
             raise ValueError(
-                f"{name} kept no history of its objective, so there is nothing to "
-                "draw. Pass an iterative method such as BLoRD."
+                f"model must have a history of its objective, but {name} has none. "
+                "Pass an iterative method such as BLoRD."
             )
         note = "converged" if model.converged_ else "stopped at max_iter"
         if getattr(model, "residual_", None) is not None:
@@ -117,7 +117,7 @@ class ConvergenceDisplay(Display):
         low, high = ax.get_ylim()
         least = FLAT * abs(self.history[-1])
         if show == "objective" and high - low < least:
-            # Smaller changes are rounding: do not magnify them.
+            # Smaller changes are rounding errors: do not magnify them.
             middle = (low + high) / 2
             ax.set_ylim(middle - least / 2, middle + least / 2)
         ax.set_xlabel("iteration" + (self.note and f" ({self.note})"))

@@ -1,4 +1,4 @@
-"""What displays and reports read from a fitted model or a path."""
+"""Labels, memberships and shares of a fitted model, for displays and reports."""
 
 import numpy as np
 from scipy import sparse

@@ -9,12 +9,12 @@ from lordclust._core.typing import ArrayLike, FloatArray, Graph, Samples
 from lordclust._core.validation import to_array
 from lordclust.rounding.spectral import random_walk_eigenvectors
 
-#: Most eigenvectors of a graph that its layout combines.
+#: Largest number of eigenvectors that the layout of a graph combines.
 EIGENVECTORS = 20
 
 
 class Layout(NamedTuple):
-    """Coordinates of the samples, and what they are."""
+    """Coordinates of the samples, and their description."""
 
     coordinates: FloatArray
     name: str = ""
@@ -30,7 +30,7 @@ def make_layout(
     S: Graph | None = None,
     coordinates: ArrayLike | None = None,
 ) -> Layout | None:
-    """Return the layout of n samples: as given, by X, by S, or None without all."""
+    """Return the layout of n samples: as given, by X or by S; None without these."""
     if coordinates is not None:
         found = to_array(coordinates, "coordinates")
         if found.shape != (n, 2):
@@ -67,7 +67,7 @@ def of_graph(S: Graph, k: int) -> Layout:
     """Return a layout in which similar samples are close to each other.
 
     The principal components of the ranks in the leading eigenvectors of D^-1 S. The
-    eigenvectors themselves give most of the picture to a few outliers, and put each
+    eigenvectors themselves use most of the plot for a few outliers, and put each
     component of a disconnected graph on one point. Negative similarities count as 0.
     """
     S = S.maximum(0) if sparse.issparse(S) else np.maximum(S, 0)

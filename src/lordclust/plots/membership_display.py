@@ -139,9 +139,7 @@ class MembershipDisplay(Display):
         P = path_of(path).membership(tau)
         layout = make_layout(*P.shape, X=X, coordinates=coordinates)
         if layout is None:
-            raise ValueError(
-                "A path has no positions of its samples. Pass X or coordinates."
-            )
+            raise ValueError("A path does not hold the samples. Pass X or coordinates.")
         return cls._of(P, labels_from(P), layout).plot(ax=ax, **kwargs)
 
     @classmethod

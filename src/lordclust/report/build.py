@@ -42,7 +42,7 @@ from lordclust.rounding.labels import normalized_entropy
 
 #: Bytes that memberships may take in the page; they limit the number of taus.
 MOST_BYTES, MOST_TAUS = 12_000_000, 60
-#: Samples in the picture of pairs.
+#: Number of samples in the plot of pairs.
 BLOCK_SAMPLES = 220
 #: Longest name of a sample, a class or a feature.
 LONGEST_NAME = 80
@@ -68,7 +68,7 @@ def write_report(
     max_points: int = 5000,
     force: bool = False,
 ) -> Path:
-    """Write a page that shows a clustering, for any browser.
+    """Write an HTML page that shows a clustering.
 
     One self-contained HTML file that works offline. With a path, a slider changes tau,
     and the samples, the sizes and the pairs change with it. Nothing is fitted here.
@@ -101,7 +101,7 @@ def write_report(
     facts : dict, optional
         Further facts of the run, such as its time or the file it read.
     max_points : int, default=5000
-        How many samples are drawn, at most: the same fraction of each cluster, and the
+        Largest number of samples drawn: the same fraction of each cluster, and the
         most uncertain ones. Sizes and shares are always those of all samples.
     force : bool, default=False
         Replace an existing file.
@@ -122,7 +122,7 @@ def write_report(
     'report.html'
     """
     if str(path) != "-":
-        check_target(Path(path), force)  # before the work, not after it
+        check_target(Path(path), force)  # at the beginning, not after the work
     snapshots = take_snapshots(model, path_)
     points = _chosen(snapshots, check_count(max_points, "max_points"))
     each = len(points) * min(TOP, snapshots.k) * (2 if snapshots.k <= 256 else 3)
@@ -138,20 +138,20 @@ def write_report(
     sections = _sections(model, comparison, facts)
     html = page(title or "Clustering report", lead, inert_json(data), sections)
     with atomic_file(Path(path), force) as file:
-        # A lone surrogate, of a file name for example, cannot be encoded.
+        # A lone surrogate, from a file name for example, cannot be encoded.
         file.write(html.encode("utf-8", "replace"))
     return Path(path)
 
 
 def _chosen(snapshots: Snapshots, most: int) -> IntArray:
-    """Return the samples to draw: the uncertain, one per cluster, an even selection."""
+    """Return the samples to draw: uncertain ones, and an even selection per cluster."""
     if snapshots.n <= most:
         return np.arange(snapshots.n)
     labels = snapshots.first.labels
     shown = [snapshots.first, *snapshots.all]
     uncertain = np.concatenate([most_uncertain(found.P) for found in shown])
     firsts = np.unique(labels, return_index=True)[1]
-    # Sorted by cluster and shuffled within, even steps take the same part of each.
+    # Even steps through samples sorted by cluster select the same fraction of each.
     shuffled = np.lexsort((np.random.default_rng(0).random(snapshots.n), labels))
     kept = list(dict.fromkeys([*firsts.tolist(), *uncertain.tolist()]))[:most]
     rest = shuffled[~np.isin(shuffled, kept)]
@@ -191,7 +191,7 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
 
 
 def _uncertain(P: FloatArray, points: IntArray) -> list[list[float]]:
-    """Return [place among the points, uncertainty] of the most uncertain samples."""
+    """Return [index among the points, uncertainty] of the most uncertain samples."""
     found = most_uncertain(P)
     found = found[np.isin(found, points)]
     entropy = normalized_entropy(P[found])
@@ -206,7 +206,7 @@ def _pairs(P: FloatArray, weight: FloatArray) -> list[list[float]]:
 
 
 def _block_order(last: Snapshot, points: IntArray) -> IntArray:
-    """Return places among the points by cluster, the most certain of each first."""
+    """Return indices of the points by cluster, the most certain of each first."""
     order = np.lexsort((-last.P[points].max(axis=1), last.labels[points]))
     count = min(BLOCK_SAMPLES, len(points))
     return np.asarray(order[np.linspace(0, len(order) - 1, count).astype(int)])
@@ -266,7 +266,7 @@ def _sections(
     comparison: Sequence[Mapping[str, object]] | None,
     facts: Mapping[str, object] | None,
 ) -> str:
-    """Return the tables below the pictures."""
+    """Return the tables below the plots."""
     selection = getattr(model, "selection_", None)
     html = ""
     if comparison:
@@ -290,7 +290,7 @@ def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
     )
     if n_points < snapshots.n:
         lead += (
-            f" The picture shows {n_points:,} of them, selected evenly from each "
+            f" The plot shows {n_points:,} of them, selected evenly from each "
             "cluster, and the most uncertain; sizes and shares are those of all."
         )
     return lead

@@ -1,4 +1,4 @@
-"""Encode arrays and text for a page: compact, and inert."""
+"""Encode arrays and text for a page: compact, and safe to embed."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ def top_clusters(
 
 
 def as_grid(places: FloatArray) -> IntArray:
-    """Return places on a grid of 65,536 x 65,536, the aspect ratio kept."""
+    """Return positions on a grid of 65,536 x 65,536, with the same aspect ratio."""
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max()) or 1.0
     unit = 0.5 + (places - (low + high) / 2) / span

@@ -49,6 +49,6 @@ def page(title: str, lead: str, data: str, sections: str) -> str:
         "data": data,
         "sections": sections,
     }
-    # In one pass, so that {{names}} within the parts are not replaced.
+    # In one pass, so that {{names}} within the inserted parts are not replaced.
     template = asset("page.html")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)

@@ -10,7 +10,7 @@ from lordclust.plots.fitted import labels_of, membership_of, shares_of
 from lordclust.result import TauPath
 from lordclust.rounding.labels import labels_from, normalized_entropy
 
-#: A tau of the path this close to the model's own would be the same snapshot twice.
+#: A tau of the path this close to the model's own is left out as a duplicate.
 SAME_TAU = 0.004
 #: Length of the list of uncertain samples, and the least uncertainty in it.
 UNCERTAIN, LEAST_UNCERTAINTY = 12, 0.005
@@ -72,7 +72,7 @@ class Snapshots:
         return self.all[self.start]
 
     def thinned(self, most: int) -> "Snapshots":
-        """Return at most this many snapshots, the first one among them."""
+        """Return at most this many snapshots, including the one shown first."""
         if len(self.all) <= most:
             return self
         spread = np.linspace(0, len(self.all) - 1, most).round().astype(int)
@@ -143,10 +143,10 @@ def most_uncertain(P: FloatArray) -> IntArray:
 
 
 def circular_order(snapshots: Snapshots) -> list[int]:
-    """Return the clusters in an order that puts those that share samples side by side.
+    """Return the clusters in an order in which neighbours share many samples.
 
-    Greedy: each cluster is followed by the one, of those left, that shares most with
-    it over all snapshots.
+    Greedy: each cluster is followed by the remaining one that shares most with it over
+    all snapshots.
     """
     shared = np.sum([found.P.T @ found.P for found in snapshots.all], axis=0)
     ring, left = [0], set(range(1, snapshots.k))

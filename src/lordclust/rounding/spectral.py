@@ -191,11 +191,6 @@ def unit_rows(U: FloatArray) -> FloatArray:
     return np.where(kept, U / np.where(kept, norms, 1.0), 0.0)
 
 
-def njw_embedding(S: Graph, k: int) -> FloatArray:
-    """Return the embedding of Ng, Jordan and Weiss: leading eigenvectors, unit rows."""
-    return unit_rows(normalized_eigenvectors(S, k).vectors)
-
-
 def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     """Return the normalised cut: the sum over clusters of cut / volume.
 

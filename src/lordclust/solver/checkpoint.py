@@ -1,9 +1,9 @@
-"""A long path on disk: stopped at any time, it resumes at the last finished tau.
+"""Checkpoints of a long path, which resumes from the last finished tau.
 
 A checkpoint holds plain arrays and one JSON document, see ``files/archive.py``. It is
 written atomically and belongs to one problem, identified by a fingerprint of the graph,
 the parameters and the version of the library. It holds all of the solver's state that
-the next tau depends on, so that a resumed path ends in the same bits.
+the next tau depends on, so that a resumed path has the same result bit for bit.
 """
 
 import logging
@@ -38,14 +38,14 @@ from lordclust.solver.spectrum import Spectrum
 P = TypeVar("P", bound=Problem)
 
 FORMAT, VERSION = "lordclust checkpoint", 1
-#: Relative error of a row of V that float32 may leave.
+#: Relative error of a row of V that is allowed in float32.
 ROUNDING = 1e-4
 #: Largest multiplier of a column, relative to the largest entry of V. Newton's method
-#: does not recover from larger ones; those of a run are a few times V.
+#: does not recover from larger ones; usual ones are a few times V.
 MULTIPLIER = 1e10
-#: Counters that outlive a run; the other slots are places in memory.
+#: Counters that persist between runs; the other slots are positions in memory.
 COUNTERS = (kernels.ITERATION, kernels.STATUS, kernels.SWEEPS, kernels.VERIFY)
-#: Reports where a path resumes.
+#: Logs the tau from which a path resumes.
 LOG = logging.getLogger(__name__)
 
 
@@ -55,7 +55,7 @@ def places(checkpoint: PathLike, count: int) -> list[PathLike]:
 
 
 class Place(NamedTuple):
-    """Where a path is: before which tau, in which steps, before its race or not."""
+    """The position of a path: its next tau, its step, and whether the race is over."""
 
     tau: float
     step: float
@@ -75,7 +75,7 @@ def _feed(digest: blake2b, part: Any) -> None:
     """Add one part, with its type, to a digest."""
     digest.update(f"|{type(part).__name__}|".encode())
     if isinstance(part, Problem):
-        # The spectrum, found only roughly, is kept in the file instead.
+        # The spectrum is only approximate, and is stored in the file instead.
         part = part.S, part.shift, replace(part.omega, width=1.0)
     if sp.issparse(part):
         for array in (part.indptr, part.indices, part.data):
@@ -93,9 +93,9 @@ def _feed(digest: blake2b, part: Any) -> None:
 
 
 def with_saved_spectrum(problem: P, saves: Sequence["Checkpoint | None"]) -> P:
-    """Return the problem with the spectrum that saved paths began with, if any.
+    """Return the problem with the spectrum of saved paths, if there are any.
 
-    The last bits of a spectrum depend on the machine, and a path on all bits of it.
+    The last bits of a spectrum depend on the machine, and a path depends on all bits.
     """
     found = (save.spectrum for save in saves if save is not None)
     spectrum = next((one for one in found if one is not None), None)
@@ -105,7 +105,7 @@ def with_saved_spectrum(problem: P, saves: Sequence["Checkpoint | None"]) -> P:
 
 
 def check_place(path: object) -> Path:
-    """Return where a checkpoint may be written, before any work is done."""
+    """Return the path of a checkpoint; raise an error if it cannot be written."""
     if not isinstance(path, str | os.PathLike) or str(path) in ("", "-"):
         raise TypeError(
             f"checkpoint must be the name of a file, got {path!r}. Pass for example "
@@ -115,7 +115,7 @@ def check_place(path: object) -> Path:
 
 
 def began(path: object) -> float | None:
-    """Return when the run of a checkpoint began, None where there is no file.
+    """Return when the run of a checkpoint began, or None if there is no file.
 
     In seconds since 1970. A file that is not a checkpoint raises an error.
     """
@@ -138,29 +138,29 @@ class Checkpoint:
     def __init__(self, path: object, problem: str) -> None:
         self.path, self.problem = check_place(path), problem
         self.began = time.time()
-        #: Where the path is; None at its beginning.
+        #: The position of the path; None at its beginning.
         self.place: Place | None = None
-        #: Returns what else to write along with the solver's state.
+        #: Returns further arrays to write with the solver's state.
         self.more: Callable[[], Arrays] = dict
         self.arrays: Arrays = self._read() if self.path.exists() else {}
         self._begun = False
 
     @property
     def spectrum(self) -> Spectrum | None:
-        """The spectrum that the path began with, None before its beginning."""
+        """The spectrum that the path began with, or None before the beginning."""
         return Spectrum(*self.arrays["ends"].tolist()) if self.arrays else None
 
     def resume(self, engine: Solver) -> bool:
-        """Bring an engine to where the path was; return whether there was one."""
+        """Restore an engine from the file; return whether there was one."""
         if not self.arrays:
             return False
         try:
             _check_solver(self.arrays, _compiled(engine))
             tau, step, open_race, done = self.arrays["place"].tolist()
         except (KeyError, ValueError) as error:
-            raise self.refused(f"its parts are inconsistent ({error})") from error
+            raise self.invalid(f"its parts are inconsistent ({error})") from error
         if not 0 <= tau <= 1 or not 0 <= step <= 1:
-            raise self.refused("its parts are inconsistent (place)")
+            raise self.invalid("its parts are inconsistent (place)")
         self.place = Place(tau, step, bool(open_race), bool(done))
         _put(_compiled(engine), self.arrays)
         unit = "step" if _compiled(engine).shared.memory[kernels.QUARTIC] else "tau"
@@ -169,7 +169,7 @@ class Checkpoint:
         return True
 
     def at(self, engine: Solver, problem: Problem, place: Place) -> None:
-        """Write where the path is, if it has moved since it was read."""
+        """Write the position of the path, if it has changed since it was read."""
         if not self._begun:  # nothing is finished yet, or all of it is in the file
             self._begun, self.arrays = True, {}  # no longer needed
             return
@@ -188,7 +188,7 @@ class Checkpoint:
     def check(
         self, name: str, kind: str, shape: tuple[int | None, ...], below: int = 0
     ) -> None:
-        """Raise an error unless an array is of a kind and shape (None: any length)."""
+        """Raise an error unless an array has this kind and shape (None: any length)."""
         array = self.arrays.get(name, np.zeros((0,) * 9))
         fits = array.dtype.kind == kind and len(array.shape) == len(shape)
         fits = fits and (kind != "f" or array.dtype.name in ("float32", "float64"))
@@ -196,7 +196,7 @@ class Checkpoint:
             fits = fits and wanted in (None, got)
         fits = fits and array.size > 0 and np.isfinite(array).all()
         if not fits or (below and array.max() >= below):
-            raise self.refused(f"its parts are inconsistent ({name})")
+            raise self.invalid(f"its parts are inconsistent ({name})")
 
     def _read(self) -> Arrays:
         """Return the arrays of the file, if it is a checkpoint of this problem."""
@@ -204,43 +204,43 @@ class Checkpoint:
             document, arrays = read_archive(self.path)
         _check_format(self.path, document)
         if document.get("problem") != self.problem:
-            raise self.refused(
+            raise self.invalid(
                 "it belongs to another problem: the graph, a parameter or the version "
                 f"of lordclust differs (it was written by {document.get('library')})"
             )
         for name, shape in {"ends": (2,), "place": (4,)}.items():
             if name not in arrays or not _is_finite(arrays[name], shape):
-                raise self.refused(f"its parts are inconsistent ({name})")
+                raise self.invalid(f"its parts are inconsistent ({name})")
         if arrays["ends"][0] > arrays["ends"][1]:
-            raise self.refused("its parts are inconsistent (ends)")
+            raise self.invalid("its parts are inconsistent (ends)")
         self.began = _moment(document) or self.began
         return arrays
 
-    def refused(self, reason: str) -> InputError:
+    def invalid(self, reason: str) -> InputError:
         """Return the error for a file that cannot be resumed from."""
-        return _refused(self.path, reason)
+        return _invalid(self.path, reason)
 
 
-def _refused(path: Path, reason: str) -> InputError:
+def _invalid(path: Path, reason: str) -> InputError:
     """Return the error for a file that cannot be resumed from."""
     return InputError(
         path,
-        f"{reason.rstrip('.')}. Give another file, or delete this one to start afresh.",
+        f"{reason.rstrip('.')}. Pass another file, or delete this one to start again.",
     )
 
 
 @contextmanager
 def _named_as_checkpoint(path: Path) -> Iterator[None]:
-    """Say in errors about an archive that it is a checkpoint, and what to do."""
+    """Turn errors about a model file into errors about a checkpoint."""
     try:
         yield
     except InputError as error:
         reason = error.message.partition(". ")[0]
-        raise _refused(path, reason.replace("model file", "checkpoint")) from error
+        raise _invalid(path, reason.replace("model file", "checkpoint")) from error
 
 
 def _moment(document: dict[str, Any]) -> float | None:
-    """Return when a run began, None if its document does not say."""
+    """Return when a run began, or None if its document does not contain it."""
     moment = document.get("began")
     return moment if type(moment) is float and np.isfinite(moment) else None
 
@@ -248,7 +248,7 @@ def _moment(document: dict[str, Any]) -> float | None:
 def _check_format(path: Path, document: dict[str, Any]) -> None:
     """Raise an error for an archive of another kind."""
     if document.get("format") != FORMAT or document.get("version") != VERSION:
-        raise _refused(
+        raise _invalid(
             path,
             f"it is not a checkpoint of version {VERSION}, its format is "
             f"{document.get('format')!r}",
@@ -257,12 +257,12 @@ def _check_format(path: Path, document: dict[str, Any]) -> None:
 
 def _compiled(engine: Solver) -> Engine:
     """Return the compiled solver: checkpoints hold its memory."""
-    assert isinstance(engine, Engine)  # callers see to it  # nosec B101
+    assert isinstance(engine, Engine)  # callers ensure this  # nosec B101
     return engine
 
 
 def _state_of(engine: Engine) -> Arrays:
-    """Return everything of an engine that its next run depends on."""
+    """Return the state of an engine that its next run depends on."""
     s = engine.shared
     return {
         "V": engine.get(),
@@ -275,7 +275,7 @@ def _state_of(engine: Engine) -> Arrays:
 
 
 def _check_solver(arrays: Arrays, engine: Engine) -> None:
-    """Raise an error for arrays that compiled code could not continue from."""
+    """Raise an error for arrays that are not safe for compiled code."""
     s = engine.shared
     shapes = {
         "V": (engine.n, engine.k),
@@ -315,8 +315,8 @@ def _quotient(engine: Engine) -> float:
 
 
 def _check_memory(memory: FloatArray, engine: Engine, spectrum: Spectrum) -> None:
-    """Raise an error for numbers that no run of this problem leaves."""
-    rest = np.delete(memory, kernels.PRICE)  # infinite where shares are kept exactly
+    """Raise an error for numbers that no run of this problem can produce."""
+    rest = np.delete(memory, kernels.PRICE)  # infinite for exact shares
     if not np.isfinite(rest).all():
         raise ValueError("memory")
     lord, bound = engine.shared.memory[kernels.QUARTIC], engine.omega.bound
@@ -324,14 +324,14 @@ def _check_memory(memory: FloatArray, engine: Engine, spectrum: Spectrum) -> Non
         steps = [lord_step(spectrum, bound, tilt) for tilt in (0.0, -spectrum.high)]
     else:
         steps = [blord_step(spectrum, tau) for tau in (0.0, 1.0)]
-    # The multipliers are divided by the step: a tiny one would make them endless.
+    # The multipliers are divided by the step: a tiny one would make them huge.
     within = 0.99 * min(steps) <= memory[kernels.STEP] <= 1.01 * max(steps)
     if memory[kernels.QUARTIC] != lord or not within:
         raise ValueError("memory")
 
 
 def _is_finite(array: FloatArray, shape: tuple[int, ...]) -> bool:
-    """Return whether these are finite doubles of a shape.
+    """Return whether an array holds finite doubles and has this shape.
 
     For numbers of another type the solver would have to be compiled again.
     """
@@ -340,7 +340,7 @@ def _is_finite(array: FloatArray, shape: tuple[int, ...]) -> bool:
 
 
 def _put(engine: Engine, arrays: Arrays) -> None:
-    """Bring an engine to where another one was."""
+    """Restore the state of an engine from arrays."""
     s, slots = engine.shared, engine.shared.slots
     V = arrays["V"] if engine.order is None else arrays["V"][engine.order]
     slots[:] = 0

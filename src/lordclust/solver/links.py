@@ -1,4 +1,4 @@
-"""Pairs of samples that belong together, and pairs that do not, as edges of S."""
+"""Pairs of samples that must or must not share a cluster, as edges of S."""
 
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ class Links(NamedTuple):
     def added_to(self, S: Graph) -> Graph:
         """Return S with a strong edge for each pair: +w together, -w apart.
 
-        w is the mean of the two samples' sums of similarities, each taken as at least
-        the median of all: a link weighs as much as all their neighbours. The similarity
-        of a pair that must be apart is removed.
+        w is the mean of the two samples' degrees, each taken as at least the median
+        degree: a link weighs as much as all their neighbours. The similarity of a pair
+        that must be apart is removed.
         """
         degree = np.asarray(abs(S).sum(axis=1)).ravel()
         degree = np.maximum(degree, np.median(degree))
@@ -35,10 +35,9 @@ class Links(NamedTuple):
 def check_links(
     must: ArrayLike | None, cannot: ArrayLike | None, known: IntArray | None, n: int
 ) -> Links | None:
-    """Return the pairs, if they and the known labels do not contradict each other.
+    """Return the pairs, or None if there are none; raise an error if they conflict.
 
-    Must-links are transitive: what holds for one sample of a chain holds for all. None
-    if there are no pairs.
+    Must-links are transitive: samples connected by a chain of them share a cluster.
     """
     if must is None and cannot is None:
         return None
@@ -48,7 +47,7 @@ def check_links(
         return None
     _, group = connected_components(_edges(together, np.ones(n)), directed=False)
     label = np.full(n, -1) if known is None else known
-    # All of a group have the label that one of them has.
+    # A known label of one sample applies to its group.
     top = np.full(group.max() + 1, label.min())
     np.maximum.at(top, group, label)
     clash = np.flatnonzero((label >= 0) & (label != top[group]))
@@ -56,14 +55,14 @@ def check_links(
         a = clash[0]
         b = np.flatnonzero((group == group[a]) & (label == top[group[a]]))[0]
         raise ValueError(
-            f"must_link joins samples {a} and {b}, if only through others, but their "
-            f"known_labels are {label[a]} and {label[b]}. Remove one of the two."
+            f"must_link connects samples {a} and {b}, directly or through others, but "
+            f"their known_labels are {label[a]} and {label[b]}. Remove one of the two."
         )
     label = top[group]
     i, j = apart.T
-    _refuse(apart[group[i] == group[j]], "must_link joins them")
+    _check_none(apart[group[i] == group[j]], "must_link connects them")
     same = (label[i] == label[j]) & (label[i] >= 0)
-    _refuse(apart[same], "known_labels give both the same label")
+    _check_none(apart[same], "known_labels assign the same label to both")
     return Links(together, apart)
 
 
@@ -76,11 +75,11 @@ def _edges(pairs: IntArray, strength: FloatArray) -> sparse.csr_array:
     return graph + graph.T
 
 
-def _refuse(pairs: IntArray, why: str) -> None:
-    """Raise an error if pairs to keep apart are joined by something else."""
+def _check_none(pairs: IntArray, why: str) -> None:
+    """Raise an error if there are any pairs to keep apart that must be together."""
     if len(pairs):
         a, b = pairs[0]
         raise ValueError(
-            f"cannot_link keeps samples {a} and {b} apart, but {why}, if only through "
-            "others. Remove one of the two."
+            f"cannot_link separates samples {a} and {b}, but {why}, directly or "
+            "through others. Remove one of the two."
         )

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from lordclust._core.typing import FloatArray, Graph
 from lordclust.solver.spectrum import Spectrum, weighted_graph
 
-#: Above this many numbers sums over n x k go block by block.
+#: Above this many numbers, sums over n x k are computed block by block.
 BLOCK_NUMBERS = 1 << 22
 
 
@@ -20,9 +20,9 @@ def _times(weight: FloatArray | None, V: FloatArray) -> FloatArray:
 
 
 def inner(A: FloatArray, B: FloatArray | Callable[[slice], FloatArray]) -> float:
-    """Return <A, B>; B may be a function that gives some of its rows.
+    """Return <A, B>; B may be a function that returns some of its rows.
 
-    Large ones go block by block, so that no product of n x k numbers is formed.
+    Large arrays are processed block by block, so that no n x k product is formed.
     """
     rows = B if callable(B) else B.__getitem__
     if A.size <= BLOCK_NUMBERS:
@@ -69,13 +69,13 @@ def blord_gradient(
 ) -> FloatArray:
     """Return -2 (SQV + gamma V): minus the gradient of the objective, in the metric Q.
 
-    What is left of the Euclidean gradient when row i is divided by its weight.
+    This is the Euclidean gradient with each row divided by its weight.
     """
     return np.asarray(-2 * (S @ _times(weight, V) + gamma * V))
 
 
 def blord_lipschitz(spectrum: Spectrum, gamma: float) -> float:
-    """Return 2 ||S + gamma I||_op: Theorem on Lipschitz continuity, L_2."""
+    """Return 2 ||S + gamma I||_op, L_2 of the paper."""
     return 2 * (max(abs(spectrum.low + gamma), abs(spectrum.high + gamma)) or 1.0)
 
 
@@ -84,8 +84,8 @@ def blord_step(spectrum: Spectrum, tau: float) -> float:
 
     Descent needs a bound on the curvature *from above* only: minus the objective has
     second derivatives up to -2 (low + gamma) = 2 (1 - tau) (high - low), where the
-    paper's L_2 also counts the concave side. For tau <= 1/2 the two are the same;
-    beyond, the step may be longer. The floor 0.2 keeps the warm start of the
+    paper's L_2 also counts the concave side. For tau <= 1/2 the two are the same; for
+    larger tau the step may be longer. The floor 0.2 keeps the warm start of the
     projection close.
     """
     return 1 / (spectrum.width * max(1 - tau, 0.2))
@@ -94,6 +94,6 @@ def blord_step(spectrum: Spectrum, tau: float) -> float:
 def lord_step(spectrum: Spectrum, bound: float, tilt: float = 0.0) -> float:
     """Return the step c of U = V + c (SV + tilt V - V V'V), from the same bound.
 
-    ``bound`` is one of the largest eigenvalue of VV', 1/n on Omega(mu).
+    ``bound`` is an upper bound on the largest eigenvalue of VV', 1/n on Omega(mu).
     """
     return 1 / (3 * bound + max(0.0, -spectrum.low - tilt))

@@ -1,4 +1,4 @@
-"""The set that V is sought in: Omega(mu), with weights, known rows and soft shares."""
+"""The feasible set Omega(mu) of V, with weights, known rows and soft shares."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from lordclust._core.validation import (
 class Omega:
     """All V >= 0 with V mu = mass in every row and sum_i weight_i V_i = mu.
 
-    A row stands for its sample whatever the sample's weight: the weights enter the
-    sums over rows only. With equal weights this is the paper's Omega(mu).
+    The scale of a row does not depend on the weight of its sample: weights enter only
+    the sums over rows. With equal weights this is the paper's Omega(mu).
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class Omega:
     weight : ndarray of shape (n,)
         Weight of each row.
     known : ndarray of int, shape (n,), optional
-        Clusters of samples, -1 where unknown. Known rows have one entry, which makes
-        the set a face of itself.
+        Clusters of samples, -1 if unknown. Known rows have one entry, which restricts
+        V to a face of the set.
     strength : float
         Infinite if the columns must sum to mu exactly. Otherwise deviations have a
         penalty in the objective, ``price`` |sum_i weight_i V_i - mu|^2.
     width : float
-        Of the spectrum of S; ``price`` is strength * width / n.
+        Width of the spectrum of S; ``price`` is strength * width / n.
     """
 
     mu: FloatArray
@@ -59,7 +59,7 @@ class Omega:
         known: IntArray | None = None,
         strength: float = np.inf,
     ) -> Self:
-        """Return the set for n samples of probabilities p, equal ones by default."""
+        """Return the set for n samples with probabilities p, equal by default."""
         # n times 1/n need not be 1 to the last bit.
         weight = np.ones(n) if p is None or p.min() == p.max() else n * p
         return cls(mu, np.full(n, 1 / n), weight, known, strength)
@@ -71,12 +71,12 @@ class Omega:
 
     @property
     def equal(self) -> bool:
-        """Whether all samples count the same."""
+        """Whether all samples have the same weight."""
         return bool(np.all(self.weight == 1))
 
     @property
     def exact(self) -> bool:
-        """Whether the columns are kept to mu exactly."""
+        """Whether the columns must sum to mu exactly."""
         return self.strength == np.inf
 
     @property
@@ -86,18 +86,18 @@ class Omega:
 
     @property
     def bound(self) -> float:
-        """A bound of the largest eigenvalue of VV', Q^1/2 VV' Q^1/2 with weights."""
-        # V'1 = mu makes it the largest mass; else a column sum is at most 1/mu.
+        """An upper bound on the largest eigenvalue of VV' (Q^1/2 VV' Q^1/2)."""
+        # If V'1 = mu, it is the largest mass; otherwise column sums are at most 1/mu.
         return float(self.mass.max() / (1 if self.exact else (self.mu**2).min()))
 
     def ease(self, step: float) -> float:
-        """Return by how much a column yields to its multiplier, at this step."""
-        # Without a penalty, a very small one: multipliers of nearly 0.
+        """Return how much a column sum changes with its multiplier, at this step."""
+        # No penalty is treated as a very small one, with multipliers of nearly 0.
         least = 1e-9 / len(self.mass)
         return 0.0 if self.exact else 1 / max(step * self.price, least)
 
     def open_clusters(self) -> IntArray:
-        """Return the clusters that no sample is known to be in."""
+        """Return the clusters without known samples."""
         clusters = np.arange(len(self.mu))
         return clusters if self.known is None else np.setdiff1d(clusters, self.known)
 
@@ -124,7 +124,7 @@ class Omega:
         return self.price * float(((self.column_sums(V) - self.mu) ** 2).sum())
 
     def with_known(self, V: FloatArray) -> FloatArray:
-        """Return V with the rows of known clusters as they must be."""
+        """Return V with the rows of known samples set to their clusters."""
         if self.known is None:
             return V
         rows = np.flatnonzero(self.known >= 0)
@@ -144,9 +144,9 @@ def make_omega(
     *,
     auto: bool = False,
 ) -> tuple[Omega, FloatArray]:
-    """Return the set that a user asks for, and its shares; everything is checked.
+    """Return the set that the parameters describe, and its shares; check everything.
 
-    With ``auto`` the shares are to be chosen: those returned are as equal as the known
+    With ``auto`` the shares are chosen later: those returned are as equal as the known
     labels allow.
     """
     k = check_n_clusters(n_clusters, n)
@@ -173,7 +173,7 @@ def shares_around(known: IntArray | None, k: int, p: FloatArray | None) -> Float
         return np.full(k, 1 / k)
     mass = np.full(len(known), 1 / len(known)) if p is None else p
     taken = np.bincount(known[known >= 0], mass[known >= 0], minlength=k)
-    # A cluster without known samples gets some of what is left, however little.
+    # A cluster without known samples gets a part of the rest, however small.
     wanted = np.maximum(1 / k - taken, 1e-3 / k)
     return np.asarray(taken + (1 - taken.sum()) * wanted / wanted.sum())
 

@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 of the paper, misprints corrected, in vectorised NumPy.
 
-Kept as the honest reference: plain projected gradient steps of length 1/L, each
-projected by Dykstra's method. What was corrected, and why, is in docs/errata.md.
+Kept as a reference: plain projected gradient steps of length 1/L, each projected by
+Dykstra's method. The corrections are explained in docs/errata.md.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from lordclust.result import SolverResult
 
 
 def project_affine(Y: FloatArray, mu: FloatArray, p: FloatArray) -> FloatArray:
-    """Project onto V'1 = mu, V mu = p: Lemma (projection), with its ``+1``.
+    """Project onto V'1 = mu, V mu = p, by the paper's lemma with its ``+1``.
 
     For p = 1/n this is Y + ((1'Y mu + 1)/n) 1mu' - 11'Y/n - Y mu mu'.
     """
@@ -33,12 +33,12 @@ def dykstra(
     max_iter: int = 1000,
     beta: float | None = None,
 ) -> tuple[FloatArray, int]:
-    """Project U onto Omega(mu) by Algorithm 2; return V and the iterations.
+    """Project U onto Omega(mu) by Algorithm 2; return V and the number of iterations.
 
-    ``beta=None`` grows the relaxation from 1 towards 2 as the text says,
+    With ``beta=None`` the relaxation grows from 1 towards 2 as in the paper's text,
     beta = 1 + (a_b - 1) / a_{b+1}; a number keeps it constant. Stops when V is
     nonnegative *and* on the affine set, both to ``tol`` in the paper's units.
-    Growth towards 2 can diverge: then the projection is done again with 1.5, which
+    Growth towards 2 can diverge: then the projection is repeated with 1.5, which
     does not.
     """
     V, Z = U.copy(), np.zeros_like(U)

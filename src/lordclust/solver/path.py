@@ -1,8 +1,8 @@
-"""Continuation in tau: all tau from soft to hard, each from the one before.
+"""Continuation in tau: from soft to hard, each tau from the previous solution.
 
 At tau = 0 the problem is convex with the trivial optimum 1 mu'/n. As tau grows,
-clusters split off; following them gives better optima than dozens of random starts
-at one tau, for the cost of a few.
+clusters split off; following them finds better optima than dozens of random starts at
+one tau, for the cost of a few.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,11 +20,12 @@ from lordclust.solver.problem import Problem
 from lordclust.solver.solve import Limits, result_of, solve
 from lordclust.solver.start import random_start, spectral_start
 
-#: Steps in tau: the first and smallest, the largest, and by how much they grow.
+#: Steps in tau: the first and smallest, the largest, and the factor of growth.
 SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5
-#: Where coarse paths from other starts compete with the path, how many, how coarse.
+#: The tau at which coarse paths from other starts compete with the path, their number
+#: and their step.
 MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
-#: Above this many samples they do not run: a path takes long, and on the 70,000
+#: Above this many samples they are left out: a path takes long, and on the 70,000
 #: images of MNIST they did not change the accuracy.
 RACE_UP_TO = 20_000
 #: Steps of LoRD's own path.
@@ -36,14 +37,14 @@ SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
 def adaptive_taus(
     solver: Solver, last: float, place: Place | None = None
 ) -> Iterator[tuple[float, float]]:
-    """Yield a grid up to ``last``, fine where V changes much, and its steps.
+    """Yield taus up to ``last`` and their steps, which are small where V changes much.
 
     The solver must have solved each tau before the next one is requested. A resumed
     grid begins at a ``place``.
     """
     tau, step, marked = min(SMALLEST_STEP, last), SMALLEST_STEP, False
     if place is not None:
-        # The steps of a file may be too small to get anywhere.
+        # The steps in a file may be too small to make progress.
         tau, step, marked = place.tau, max(place.step, SMALLEST_STEP), True
         solver.mark()
     while True:
@@ -58,7 +59,7 @@ def adaptive_taus(
                 step = max(step / 2, SMALLEST_STEP)
         solver.mark()
         marked = True
-        # No last step shorter than half a step.
+        # The last step must not be shorter than half a step.
         tau = last if last - tau < 1.5 * step else tau + step
 
 
@@ -72,17 +73,17 @@ class Stop(NamedTuple):
 
 
 def solve_at(solver: Solver, problem: Problem, t: float, limits: Limits) -> int:
-    """Solve at t from the solver's V, as on a path; return the iterations."""
+    """Solve at t from the solver's V, as on a path; return the number of iterations."""
     solver.aim(problem.step(t), problem.tilt(t))
     return solver.run(*limits)[0].n_iter
 
 
 def _race(solver: Solver, problem: Problem, tau: float, limits: Limits) -> int:
-    """Let other ways to tau compete with the path, and continue from the best.
+    """Solve at tau from other starts, and continue from the best; return iterations.
 
-    Where two branches cross, a path stays on the one it is on. Coarse steps and a
-    loose tolerance, not other seeds alone, lead to other branches; so do the clusters
-    of the graph's leading eigenvectors.
+    If two branches cross, a path stays on its own. Coarse steps and a loose tolerance,
+    not only other seeds, lead to other branches; so do the clusters of the graph's
+    leading eigenvectors.
     """
     best, own, omega = solver.progress().objective, solver.get(), problem.omega
     coarse = [*np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP), tau]
@@ -103,7 +104,7 @@ def _race(solver: Solver, problem: Problem, tau: float, limits: Limits) -> int:
 def _aligned(V: FloatArray, reference: FloatArray, omega: Omega) -> FloatArray:
     """Return V with its columns in the order that fits the reference best.
 
-    Only columns of equal share may change places, and none with known samples.
+    Only columns of equal share and without known samples may be exchanged.
     """
     open_ = np.isin(np.arange(len(omega.mu)), omega.open_clusters())
     alike = (omega.mu[:, None] == omega.mu) & open_[:, None] & open_
@@ -123,19 +124,19 @@ def walk(
     callback: Callable[[float], object] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Iterator[Stop]:
-    """Solve along a grid up to ``last``, each stop from the one before.
+    """Solve along a grid up to ``last``, each stop from the previous one.
 
     B-LoRD follows tau, in adaptive steps unless ``taus`` are given. LoRD plus
     tilt ||V||_F^2 is concave for tilt <= -lambda_max(S), with the trivial optimum; the
-    tilt goes to 0 in equal steps. A checkpoint that the solver was resumed from
-    continues where it was.
+    tilt goes to 0 in equal steps. If the solver was resumed from a checkpoint, the path
+    continues from there.
     """
     if problem.lord:
         taus = np.linspace(0, 1, LORD_STEPS + 1)[1:]
     place = None if checkpoint is None else checkpoint.place
     meeting = min(MEETING, last if taus is None else float(taus[-1]))
-    # A path that begins late is the caller's own choice of branch. The race needs S
-    # and V on this machine.
+    # On a path that begins late, the caller has chosen the branch. The race needs S and
+    # V on this machine.
     open_race = taus is None or taus[0] < SCOUT_STEP
     open_race &= solver.n <= RACE_UP_TO and problem.S is not None and not problem.lord
     open_race = open_race if place is None else place.open_race
@@ -175,9 +176,9 @@ def follow(
     checkpoint: Checkpoint | None,
     notify: Callable[[str, float], bool],
 ) -> SolverResult:
-    """Follow a path from a start, or from a checkpoint, and return where it ends.
+    """Follow a path from a start or a checkpoint, and return its last solution.
 
-    ``notify`` is called with the name of each stop and its part of the way; if it
+    ``notify`` is called with the name of each stop and its share of the path; if it
     returns True, the path ends there and the problem is solved at ``last`` at once.
     """
     if checkpoint is None or not checkpoint.resume(solver):

@@ -1,9 +1,9 @@
-"""The problem that is solved: made first, once per fit, and passed to everything.
+"""The problem that is solved: created once per fit, and passed to everything.
 
-A problem joins the similarity S (links added), the set Omega that V is sought in
-(shares, weights, known rows, strength) and the spectrum of S. Solvers, paths, the
-choice of shares and tau, checkpoints and model files take it as it is; nothing else
-scales S, adds links or computes a spectrum.
+A problem consists of the similarity S (links added), the feasible set Omega (shares,
+weights, known rows, strength) and the spectrum of S. Solvers, paths, the choice of
+shares and tau, checkpoints and model files use it unchanged; nothing else scales S,
+adds links or computes a spectrum.
 
 Both models are a family over one parameter t in [0, 1], which a path follows: for
 B-LoRD t is tau; for LoRD t = 1 is LoRD itself, and smaller t add a tilt that makes the
@@ -35,9 +35,9 @@ class Problem(ABC):
     Attributes
     ----------
     S : ndarray or csr_array of shape (n, n)
-        The similarity that is solved for. None if no machine holds all of it.
+        The similarity, as prepared for the solver. None if no machine holds all of it.
     omega : Omega
-        The set that V is sought in, its penalty in the units of S.
+        The feasible set of V, with a penalty in the units of S.
     spectrum : Spectrum
         Extreme eigenvalues of S, with the weights of the samples.
     shift : float
@@ -53,14 +53,14 @@ class Problem(ABC):
     lord: ClassVar[bool]
     #: 1 if the objective is minimised, -1 if it is maximised.
     sign: ClassVar[int]
-    #: How a stop of a path is named.
+    #: The format of the name of a stop on a path.
     stop_name: ClassVar[str]
     #: The solver steps from V to V - step * gradient / factor.
     factor: ClassVar[int]
 
     @classmethod
     def of(cls, S: Graph, omega: Omega, links: Links | None = None) -> Self:
-        """Make the problem for a user's S, which is not changed."""
+        """Return the problem for a user's S, which is not changed."""
         S, shift = cls._prepared(S, omega)
         S = S if links is None else links.added_to(S)
         return cls.posed(S, omega, find_spectrum(S, omega.weight), shift)
@@ -69,7 +69,7 @@ class Problem(ABC):
     def posed(
         cls, S: Graph, omega: Omega, spectrum: Spectrum, shift: float = 0.0
     ) -> Self:
-        """Make the problem for a prepared S whose spectrum is known."""
+        """Return the problem for a prepared S whose spectrum is known."""
         return cls(S, replace(omega, width=spectrum.width), spectrum, shift)
 
     def with_omega(self, omega: Omega) -> Self:
@@ -79,11 +79,11 @@ class Problem(ABC):
     @staticmethod
     @abstractmethod
     def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
-        """Return S as it is solved for, and the constant removed from its diagonal."""
+        """Return S as the solver needs it, and the constant taken off its diagonal."""
 
     @abstractmethod
     def tilt(self, t: float) -> float:
-        """Return the coefficient of ||V||_F^2 in what the solver maximises."""
+        """Return the coefficient of ||V||_F^2 in the objective of the solver."""
 
     @abstractmethod
     def step(self, t: float) -> float:
@@ -103,7 +103,7 @@ class Problem(ABC):
 
     @abstractmethod
     def gradient(self, V: FloatArray, t: float) -> FloatArray:
-        """Return the gradient of what is minimised, in the metric of the weights."""
+        """Return the gradient of the function to minimise, in the metric of weights."""
 
 
 class LoRDProblem(Problem):
@@ -155,7 +155,7 @@ class BLoRDProblem(Problem):
         return remove_constant_diagonal(S, omega.weight)
 
     def tilt(self, t: float) -> float:
-        """Return gamma(tau) for the S that is solved for."""
+        """Return gamma(tau) for the prepared S."""
         return self.spectrum.gamma(t)
 
     def step(self, t: float) -> float:
@@ -163,7 +163,7 @@ class BLoRDProblem(Problem):
         return objective.blord_step(self.spectrum, t)
 
     def first_step(self, t: float) -> float:
-        """Return the paper's step: from a random start a longer one is worse."""
+        """Return the paper's step: a longer one is worse from a random start."""
         return 2 / self.lipschitz(t)
 
     def lipschitz(self, t: float) -> float:
@@ -171,7 +171,7 @@ class BLoRDProblem(Problem):
         return objective.blord_lipschitz(self.spectrum, self.tilt(t))
 
     def value(self, V: FloatArray, t: float) -> float:
-        """Return Tr(V'QSQV) + gamma Tr(V'QV) less the penalty."""
+        """Return Tr(V'QSQV) + gamma Tr(V'QV) minus the penalty."""
         fit = objective.blord_objective(self.S, V, self.tilt(t), self.omega.weight)
         return fit - self.omega.penalty(V)
 

@@ -18,7 +18,7 @@ FEASIBLE = 1e-12
 
 
 class Limits(NamedTuple):
-    """When a descent stops: at this residual, or after this many iterations."""
+    """The residual and the number of iterations at which a descent stops."""
 
     tol: float = 1e-4
     max_iter: int = 4000
@@ -53,10 +53,10 @@ def solve(
 
 
 def result_of(solver: Solver, problem: Problem, t: float) -> SolverResult:
-    """Return where the solver is, with its certificate."""
+    """Return the current solution of the solver, with its certificate."""
     V, objective = settled(solver, problem, t)
     progress, residual = solver.progress(), solver.progress().residual
-    if not solver.converged:  # else it was measured at this V
+    if not solver.converged:  # otherwise it was computed at this V
         U = V - solver.step * problem.gradient(V, t) / problem.factor
         ease = problem.omega.ease(solver.step)
         moved = project_newton(U, problem.omega, ease=ease)[0] - V
@@ -73,12 +73,11 @@ def result_of(solver: Solver, problem: Problem, t: float) -> SolverResult:
 def settled(solver: Solver, problem: Problem, t: float) -> tuple[FloatArray, float]:
     """Return V, feasible to rounding, and its objective.
 
-    A descent may have been cut short. Its last projection may also have run out of
-    digits: if V is nearly hard, very few rows determine the columns. V itself is easier
-    to project.
+    A descent may have been interrupted. Its last projection may also be inexact: if V
+    is nearly hard, very few rows determine the columns. V itself is easier to project.
     """
     V, omega = solver.get(), problem.omega
-    single = V.dtype == np.float32  # which has no digits to win
+    single = V.dtype == np.float32  # more care would not help
     last = solver.converged
     if omega.exact and not (
         last and (single or feasibility_error(V, omega) <= FEASIBLE)
@@ -89,10 +88,10 @@ def settled(solver: Solver, problem: Problem, t: float) -> tuple[FloatArray, flo
             feasible = feasibility_error(U, omega) <= FEASIBLE
             V = U if feasible else V
             del U
-        if not feasible:  # with more care, and half a dozen arrays of n x k more
+        if not feasible:  # with more care, and half a dozen more n x k arrays
             V = project_newton(V, omega)[0]
     if last and V.dtype == np.float64 and not problem.lord:
-        # Just measured; a product S V in the order of the samples costs ten of these.
+        # Already computed; a product S V in the order of the samples takes much longer.
         return V, float(solver.history()[-1])
     return V, problem.value(V, t)
 

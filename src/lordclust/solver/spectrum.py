@@ -1,4 +1,4 @@
-"""The extreme eigenvalues of S, which give tau its meaning."""
+"""The extreme eigenvalues of S, which relate tau to gamma."""
 
 from typing import NamedTuple
 
@@ -34,8 +34,8 @@ def remove_constant_diagonal(S: Graph, weight: FloatArray) -> tuple[Graph, float
     """Return S - cI and c, where cI is a constant diagonal that dominates S.
 
     B-LoRD has the same V for both at every tau: gamma is larger by c for S - cI. But
-    sums with c in them lose the digits that separate clusters. If nothing dominates, or
-    if weights differ and V does too, S itself is returned, and 0.
+    sums that include c lose the digits that separate clusters. If no constant diagonal
+    dominates, or if weights (and then V) differ, S itself and 0 are returned.
     """
     diagonal = np.asarray(S.diagonal(), dtype=np.float64)
     c = float(np.median(diagonal))
@@ -52,7 +52,7 @@ def remove_constant_diagonal(S: Graph, weight: FloatArray) -> tuple[Graph, float
 
 
 def _largest_off_diagonal(S: Graph, enough: float) -> float:
-    """Return the largest off-diagonal |S_ij|, or one above ``enough``."""
+    """Return the largest off-diagonal |S_ij|, or the first found above ``enough``."""
     if sp.issparse(S):
         rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
         return float(np.abs(S.data[rows != S.indices]).max(initial=0.0))
@@ -67,7 +67,8 @@ def _largest_off_diagonal(S: Graph, enough: float) -> float:
 def weighted_graph(S: Graph, weight: FloatArray | None) -> Graph:
     """Return Q^1/2 S Q^1/2 without the rows of weight 0, Q = diag(weight).
 
-    In V with rows times sqrt(q_i) the weighted problem is the plain one for this S.
+    If rows of V are multiplied by sqrt(q_i), the weighted problem for S is the
+    unweighted one for this matrix.
     """
     if weight is None or np.all(weight == 1):
         return S
@@ -102,16 +103,16 @@ def find_spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
 
 
 def round_to_30_bits(x: float) -> float:
-    """Return x to 30 bits, far more than its tolerance.
+    """Return x rounded to 30 bits, far more precise than its tolerance.
 
-    The last bits depend on the threads of BLAS, which the result must not.
+    The last bits depend on the number of BLAS threads; results must not.
     """
     mantissa, exponent = np.frexp(x)
     return float(np.ldexp(np.round(np.ldexp(mantissa, 30)), exponent - 30))
 
 
 def gershgorin(S: Graph) -> Spectrum:
-    """Bound the spectrum by Gershgorin's discs."""
+    """Return bounds on the spectrum by Gershgorin's discs."""
     centre = np.asarray(S.diagonal())
     radius = np.asarray(abs(S).sum(axis=1)).ravel() - np.abs(centre)
     return Spectrum(float((centre - radius).min()), float((centre + radius).max()))

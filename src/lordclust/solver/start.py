@@ -7,11 +7,11 @@ from sklearn.utils import check_random_state
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_mu, check_weights
 from lordclust.rounding.labels import kmeans_labels
-from lordclust.rounding.spectral import njw_embedding
+from lordclust.rounding.spectral import normalized_eigenvectors, unit_rows
 from lordclust.solver.omega import Omega
 
-#: Relative squared distance from the saddle that counts as being there, and how much
-#: of a random point leads away from it.
+#: Relative squared distance below which V counts as at the saddle, and the weight of
+#: the random point that leads away from it.
 AT_SADDLE, STIR = 1e-12, 0.01
 
 
@@ -31,7 +31,7 @@ def sinkhorn_start(
     Parameters
     ----------
     U : array-like of shape (n, k)
-        Nonnegative; entries below 1e-20 are lifted to it.
+        Nonnegative; entries below 1e-20 are raised to it.
     mu : array-like of shape (k,)
         Square roots of the proportions.
     sample_weight : array-like of shape (n,), optional
@@ -40,7 +40,7 @@ def sinkhorn_start(
         Relative error of the column sums to stop at; the paper's absolute 1e-16
         is below rounding in double precision.
     max_iter : int
-        Limit of scalings.
+        Maximum number of scalings.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def sinkhorn_start(
     if U.ndim != 2 or U.shape[1] != len(mu):
         raise ValueError(f"U must have {len(mu)} columns, got shape {U.shape}.")
     if not np.all(np.isfinite(U)) or U.min() < 0:
-        raise ValueError("U must be finite and nonnegative; try abs(U).")
+        raise ValueError("U must be finite and nonnegative. Try abs(U).")
     p = check_weights(sample_weight, len(U))
     rows = np.full(len(U), 1 / len(U)) if p is None else p
     P = np.maximum(U * mu, 1e-20)
@@ -84,7 +84,7 @@ def _scales(
 
 
 def count_starts(n_init: int | str, omega: Omega, *, path: bool = True) -> int:
-    """Return how many starts there are: as given, or by default."""
+    """Return the number of starts: as given, or the default."""
     if not isinstance(n_init, str):
         return int(n_init)
     if not path:
@@ -106,7 +106,7 @@ def random_start(omega: Omega, rng: np.random.Generator) -> FloatArray:
 
 
 def scaled_start(P: FloatArray, omega: Omega) -> FloatArray:
-    """Return the point of the set that P, nonnegative, is scaled to."""
+    """Return nonnegative P scaled to a point of the set."""
     mu = omega.mu / np.linalg.norm(omega.mu)
     P = np.maximum(P, 1e-20)
     rows = omega.weight * omega.mass
@@ -122,8 +122,8 @@ def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
     """Return V mixed with a random point if it has collapsed to 1 mu'/n, or None.
 
     Below the first split that point is the optimum, above it a saddle that a tight
-    tolerance would never leave. Where clusters have known samples, the others alone
-    can collapse. Mixtures of feasible points are feasible.
+    tolerance would never leave. If clusters have known samples, only the others can
+    collapse. Mixtures of feasible points are feasible.
     """
     alike = omega.open_clusters()
     apart = np.setdiff1d(np.arange(len(omega.mu)), alike)
@@ -141,8 +141,8 @@ def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
 def spectral_start(S: Graph, omega: Omega) -> FloatArray:
     """Return the point that spectral clustering suggests, somewhat softened.
 
-    The larger a spectral cluster, the larger its share: unequal shares belong to the
-    right clusters from the beginning, which a random point leaves to chance.
+    The larger a spectral cluster, the larger its share: unequal shares are assigned to
+    the right clusters from the beginning, unlike from a random point.
     """
     labels = spectral_labels(S, len(omega.mu))
     sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
@@ -153,23 +153,24 @@ def spectral_start(S: Graph, omega: Omega) -> FloatArray:
 
 
 def spectral_labels(S: Graph, n_clusters: int) -> IntArray:
-    """Return the clusters of Ng, Jordan and Weiss; negative entries are left out."""
+    """Return the clusters of Ng, Jordan and Weiss; negative entries are ignored."""
     S = S.maximum(0) if sparse.issparse(S) else np.maximum(S, 0)
-    Z, rng = njw_embedding(S, n_clusters), np.random.default_rng(0)
+    Z = unit_rows(normalized_eigenvectors(S, n_clusters).vectors)
+    rng = np.random.default_rng(0)
     return kmeans_labels(Z, n_clusters, rng, n_init=3).labels
 
 
 def _scales_around(
     known: IntArray, P: FloatArray, rows: FloatArray, columns: FloatArray
 ) -> FloatArray:
-    """Return scales for the unknown rows, which fill what the known ones leave."""
+    """Return scales for the unknown rows, which fill the rest of each column."""
     free = known < 0
     taken = np.bincount(known[~free], rows[~free], minlength=len(columns))
     room = np.maximum(columns - taken, 0.0)
     has_room = room > 1e-9 * columns
     if not rows[free].any() or not has_room.any():
         return np.ones(len(columns))
-    # Soft columns can be overfull: the rest is distributed.
+    # Soft columns can be overfull: distribute the rest over the others.
     left = room[has_room] * (rows[free].sum() / room[has_room].sum())
     right = np.zeros(len(columns))
     right[has_room] = _scales(P[free][:, has_room], rows[free], left)
@@ -179,7 +180,7 @@ def _scales_around(
 def given_start(V: Graph, omega: Omega) -> FloatArray:
     """Return a user's start: labels, or V of a fitted model.
 
-    The rows of V are freed of their weights.
+    The rows of V are divided by their weights.
     """
     V = V.toarray() if sparse.issparse(V) else np.asarray(V)
     n, k = omega.shape

@@ -1,4 +1,4 @@
-"""B-LoRD for a whole grid of tau, as a record."""
+"""B-LoRD for a grid of tau."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def _check_taus(taus: ArrayLike | None) -> FloatArray | None:
     if grid.ndim != 1 or grid.size == 0 or not inside or np.any(np.diff(grid) <= 0):
         raise ValueError(
             "taus must be increasing numbers in [0, 1], got "
-            f"{np.array2string(grid, threshold=6)}; use for example "
+            f"{np.array2string(grid, threshold=6)}. Pass for example "
             "numpy.linspace(0.02, 1, 50)."
         )
     return grid
@@ -61,7 +61,7 @@ def tau_path(
     """Solve B-LoRD along a grid of tau, from soft to hard.
 
     Solves max Tr(V'SV) + gamma(tau) ||V||_F^2 over Omega(mu) for each tau, starting
-    from the solution before it.
+    from the previous solution.
 
     Parameters
     ----------
@@ -73,33 +73,33 @@ def tau_path(
         Increasing grid in [0, 1]. By default adaptive: it starts where the first
         cluster splits off and takes small steps where V changes much.
     proportions : array-like of shape (n_clusters,) or (prior, strength), optional
-        Shares of the clusters, summing to 1; equal by default. With a strength they
-        may give way, as in :class:`lordclust.BLoRD`.
+        Shares of the clusters, summing to 1; equal by default. With a strength they are
+        a soft constraint, as in :class:`lordclust.BLoRD`.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
     known_labels : array-like of int, shape (n,), optional
-        Clusters of samples, -1 where unknown, as in ``fit`` of
+        Clusters of samples, -1 if unknown, as in ``fit`` of
         :class:`lordclust.BLoRD`.
     start : "random" or array of shape (n, n_clusters)
-        V for the first tau. On the path the result hardly depends on it.
+        V for the first tau. The result hardly depends on it.
     keep : "all" or array-like of taus, optional
-        At which taus to keep memberships (the nearest grid points); by default at
-        the last.
+        The taus whose memberships are kept (the nearest grid points); by default the
+        last.
     tol, max_iter
         Of each solve, as in :class:`lordclust.BLoRD`.
     random_state : int, RandomState or None
-        For the random start; without it the path is the same every time.
+        Seed for the random start; with None the path is the same every time.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     callback : callable, optional
-        Called with tau after each; a true answer ends the path there.
+        Called with each tau once it is solved; if it returns True, the path ends there.
     checkpoint : str or Path, optional
         A file that is rewritten after each tau. If the process ends before the path
-        does, in whatever way, the same call goes on after the last finished tau and
-        returns the same path, in every bit. A file of another problem is refused.
-        When the path is done the file stays, and the same call reads it; delete it.
+        does, for any reason, the same call resumes after the last finished tau and
+        returns the same path bit for bit. A file of another problem raises an error.
+        The file is kept when the path is done, and the same call reads it; delete it.
     dtype : {"float64", "float32"}, default="float64"
-        What S and V are kept in, as in :class:`lordclust.BLoRD`.
+        Type in which S and V are stored, as in :class:`lordclust.BLoRD`.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def tau_path(
 
 
 def _check_memory(S: Graph, k: int, keep: str | ArrayLike | None, taus: int) -> None:
-    """Raise an error if a path cannot fit into memory."""
+    """Raise an error if a path does not fit into memory."""
     n, size = S.shape[0], S.dtype.itemsize
     edges = S.nnz if sp.issparse(S) else 0  # a dense one is not copied
     kept = taus if isinstance(keep, str) else 1 if keep is None else np.size(keep)
@@ -181,7 +181,7 @@ class _Record:
         omega = self.problem.omega
         P = membership_from(V, omega.mu)
         blocks = len(omega.mu) / len(V) - omega.norm2(V)
-        # A path of a million samples has twenty rows: small numbers will do.
+        # A path of a million samples may have twenty rows: use a small type.
         labels = P.argmax(axis=1).astype(np.min_scalar_type(P.shape[1] - 1))
         row = (tau, objective, labels, n_iter, residual, converged, blocks)
         self.rows.append(row)
@@ -201,7 +201,7 @@ class _Record:
         }
 
     def resume(self, saved: Checkpoint) -> None:
-        """Continue from the rows of a checkpoint; have it keep those to come."""
+        """Continue from the rows of a checkpoint, which also stores later rows."""
         saved.more = self.arrays
         if saved.place is None:
             return
@@ -214,15 +214,15 @@ class _Record:
         ahead = saved.place.done or taus[-1] < saved.place.tau
         inside = 0 <= taus[0] <= taus[-1] <= 1 and ahead
         if not inside or np.any(np.diff(taus) <= 0) or not np.all(np.isin(kept, taus)):
-            raise saved.refused("its parts are inconsistent (taus)")
+            raise saved.invalid("its parts are inconsistent (taus)")
         for i, tau in enumerate(kept.tolist()):
             saved.check(f"kept.{i}", "f", (n, k))
             P = self.kept[tau] = arrays[f"kept.{i}"]
             if P.min() < 0 or np.abs(P.sum(axis=1) - 1).max() > ROUNDING:
-                raise saved.refused(f"its parts are inconsistent (kept.{i})")
+                raise saved.invalid(f"its parts are inconsistent (kept.{i})")
         tau, objective, n_iter, *rest = arrays["rows.numbers"]
         if not 0 <= n_iter.min() <= n_iter.max() < 2**53:
-            raise saved.refused("its parts are inconsistent (rows.numbers)")
+            raise saved.invalid("its parts are inconsistent (rows.numbers)")
         residual, converged, blocks = rest[0], rest[1].astype(bool), rest[2]
         columns = (tau.tolist(), objective.tolist(), list(arrays["rows.labels"]),
                    n_iter.astype(int).tolist(), residual.tolist(), converged.tolist(),
@@ -232,7 +232,7 @@ class _Record:
         self.last = membership_from(V, self.problem.omega.mu)
 
     def _forget(self) -> None:
-        """Drop the memberships that are not the nearest to a wanted tau."""
+        """Remove the memberships that are not the nearest to a requested tau."""
         if self.every:
             return
         grid = np.array(list(self.kept))

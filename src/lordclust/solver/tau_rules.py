@@ -20,8 +20,8 @@ def tau_from_blocks(S: Graph, n_clusters: int) -> float:
     """Return min(0.34 exp(50 b - 0.03 log n), 1), the paper's second rule.
 
     b = (sum of the k smallest eigenvalues of the Laplacian of S) / (its trace). The
-    paper's formula counts from the largest, but its table of values, and its meaning
-    (0 for a graph of k blocks), need the smallest.
+    paper's formula uses the largest, but its table of values, and its meaning (0 for a
+    graph of k blocks), require the smallest.
     """
     n = S.shape[0]
     degrees = np.asarray(S.sum(axis=1)).ravel()

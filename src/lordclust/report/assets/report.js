@@ -81,7 +81,7 @@
     return { pen, width: box.width, height: box.height };
   }
 
-  /** Places by features or graph: they do not depend on tau. */
+  /** Positions by features or graph, which do not depend on tau. */
   function fixed({ name, note, xy }) {
     const grid = words(xy);
     const box = [65535, 65535, 0, 0];
@@ -92,7 +92,7 @@
     return { name, note, box, at: () => grid, tags: [] };
   }
 
-  /** Places by membership: clusters on a circle, a sample between those it may belong to. */
+  /** Positions by membership: clusters on a circle, a sample between those it may belong to. */
   function circle() {
     const corners = new Float32Array(2 * k);
     data.ring.forEach((j, place) => {
@@ -131,7 +131,7 @@
     return view.scale * Math.min((width - margin) / wide, (height - margin) / high);
   }
 
-  /** Return the function from a place of the layout to one on the canvas. */
+  /** Return the function from a position in the layout to one on the canvas. */
   function projection(width, height) {
     const [x0, y0, x1, y1] = layouts[state.layout].box;
     const each = unit(width, height);
@@ -139,14 +139,14 @@
     return (u, v) => [width / 2 + (u - x) * each, height / 2 - (v - y) * each];
   }
 
-  /** Return the function from a sample to its place on the canvas. */
+  /** Return the function from a sample to its position on the canvas. */
   function placer(width, height) {
     const xy = layouts[state.layout].at();
     const project = projection(width, height);
     return (i) => project(xy[2 * i], xy[2 * i + 1]);
   }
 
-  /** Write the numbers of clusters where a layout has places for them. */
+  /** Write the numbers of clusters if the layout has positions for them. */
   function drawTags(pen, width, height) {
     const project = projection(width, height);
     pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
@@ -171,7 +171,7 @@
     pen.fill();
   }
 
-  /** The radius of a sample: small where there are many, larger when zoomed in. */
+  /** The radius of a sample: small if there are many, larger when zoomed in. */
   function radius(width, height) {
     const fair = 0.21 * Math.sqrt((width * height) / points);
     return Math.max(2, Math.min(5.5, fair)) * Math.min(2, Math.sqrt(view.scale));
@@ -405,10 +405,10 @@
     const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * n), 1);
     const scale = 1 / (1.25 * largest);
     rows.forEach(({ button, mark, inner, tick, size, marks }, j) => {
-      const asked = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
+      const requested = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
       button.setAttribute("aria-pressed", String(state.cluster === j));
-      button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${asked}`);
-      button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${asked}`;
+      button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${requested}`);
+      button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${requested}`;
       mark.style.background = inner.style.background = colour(j);
       inner.style.width = `${100 * Math.min(1, sizes[j] * scale)}%`;
       if (data.shares) tick.style.left = `${100 * Math.min(1, data.shares[j] * n * scale)}%`;
