@@ -185,12 +185,12 @@ def test_edges_by_hand():
     [
         ([[0, 1], [1, 2]], [[2, 0]], None, "separates samples 2 and 0, but must_link"),
         ([[0, 1], [1, 2]], None, [0, -1, 1, -1], "connects samples 0 and 2.* 0 and 1"),
-        (None, [[0, 3]], [1, -1, -1, 1], "separates samples 0 and 3, but known_labels"),
+        (None, [[0, 3]], [1, -1, -1, 1], "samples 0 and 3, but known_labels"),
         (
             [[0, 1]],
             [[1, 3]],
             [1, -1, -1, 1],
-            "separates samples 1 and 3, but known_labels",
+            "samples 1 and 3, but known_labels",
         ),
     ],
 )

@@ -212,19 +212,19 @@ def solve_kept(kept: Kept, limits: Limits, tau: float) -> SolverResult:
 
 
 def with_all_columns(
-    result: SolverResult, kept: Kept, asked: Omega
+    result: SolverResult, kept: Kept, requested: Omega
 ) -> tuple[SolverResult, Omega]:
     """Return a result with a column for every cluster requested, used or not.
 
     Clusters come in the order of their shares, unless known labels name them.
     """
-    k, omega = len(asked.mu), kept.problem.omega
+    k, omega = len(requested.mu), kept.problem.omega
     places = kept.clusters
-    if asked.known is None and omega.exact:
+    if requested.known is None and omega.exact:
         places = np.argsort(np.argsort(-omega.mu, kind="stable"))
     V, mu = np.zeros((len(result.V), k)), np.zeros(k)
     V[:, places], mu[places] = result.V, omega.mu
-    return replace(result, V=V), replace(omega, mu=mu, known=asked.known)
+    return replace(result, V=V), replace(omega, mu=mu, known=requested.known)
 
 
 def _begin(search: Search, problem: Problem) -> Round:

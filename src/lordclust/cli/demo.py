@@ -36,9 +36,9 @@ COMPILING = "Compiling the solver, once per machine (about 20 s) ..."
 CERTAIN, DOUBTFUL = 9, 6
 #: Side of a digit, the gap between two, and the space for a number below, in pixels.
 SIDE, GAP, FOOT = 8, 2, 4
-#: Left edge of the right half of the picture.
+#: Left edge of the right half of the plot.
 RIGHT = 0.605
-#: Taus whose blocks are shown, and the number of samples in each block picture.
+#: Taus whose blocks are shown, and the number of samples in each block plot.
 BLOCK_TAUS, BLOCK_SAMPLES = (0.07, 0.3, 1.0), 450
 
 
@@ -55,7 +55,7 @@ def demo(output: Path, force: bool) -> None:
     """Cluster the 1797 digits shipped with scikit-learn.
 
     Prints two tables: B-LoRD and LoRD next to spectral clustering and k-means, and
-    B-LoRD from soft to hard. Writes labels, probabilities, the path and a picture.
+    B-LoRD from soft to hard. Writes labels, probabilities, the path and a plot.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def demo(output: Path, force: bool) -> None:
         except ImportError:
             from lordclust._core.validation import missing_extra
 
-            click.echo(f"No picture: {missing_extra('matplotlib', 'plot')}", err=True)
+            click.echo(f"No plot: {missing_extra('matplotlib', 'plot')}", err=True)
             outputs.leave_out("demo.png")
         writers = _writers(result)
         outputs.write(writers, interrupts)
@@ -98,7 +98,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Demo:
-    """Everything that the tables, the files and the picture show.
+    """Everything that the tables, the files and the plot show.
 
     ``model`` is B-LoRD with tau from n alone, soft enough to show doubt.
     """
@@ -239,7 +239,7 @@ def _writers(demo: Demo) -> dict[str, Writer]:
 
 
 def draw(demo: Demo) -> Figure:
-    """Return the picture: certain and doubtful digits, the path, and the blocks."""
+    """Return the plot: certain and doubtful digits, the path, and the blocks."""
     from matplotlib.figure import Figure
 
     from lordclust._core.colors import INK, QUIET
@@ -342,7 +342,7 @@ def _draw_blocks(axes: Axes, demo: Demo, tau: float) -> None:
     tau = float(path.taus[path.at(tau)])
     last = path.memberships[float(path.taus[-1])]
     order = np.lexsort((-last.max(axis=1), path.labels[-1]))
-    # Evenly spaced samples: the picture is too small for all pairs.
+    # Evenly spaced samples: the plot is too small for all pairs.
     few = order[np.linspace(0, len(order) - 1, BLOCK_SAMPLES).astype(int)]
     P = path.memberships[tau][few]
     ramp = LinearSegmentedColormap.from_list("ramp", RAMP)

@@ -190,12 +190,12 @@ def _from_synthetic(entry: Entry, _: str) -> Arrays:
     return four_gaussians(MIXTURES[entry.name], random_state=0)
 
 
-def _from_part(entry: Entry, whole: str) -> Arrays:
+def _from_part(entry: Entry, parent: str) -> Arrays:
     """Return a part of another data set."""
     try:
-        X, y = _arrays(CATALOG[whole])
+        X, y = _arrays(CATALOG[parent])
     except FileNotFoundError as error:
-        raise _missing(entry.name, f"it is a part of {whole}") from error
+        raise _missing(entry.name, f"it is a part of {parent}") from error
     if entry.name == "usps1000":  # the first 100 of each class, in the order of y
         firsts = [np.flatnonzero(y == label)[:100] for label in np.unique(y)]
         rows = np.sort(np.concatenate(firsts))

@@ -237,12 +237,12 @@ def _true_nearest(
     for rows in slices(len(own), SAMPLE):
         Q = space.queries(own[rows])
         best = np.full((len(Q), wanted), np.inf, dtype=np.float32)
-        nobody = np.full(len(Q), -1)  # a point may find itself
+        no_self = np.full(len(Q), -1)  # a point may find itself
         norms = squared_norms(Q)
         for cols in slices(len(space.base), BLOCK_POINTS):
             points = space.base[cols]
             scan_rows(
-                Q @ points.T, norms, squared_norms(points), nobody, cols.start, best,
+                Q @ points.T, norms, squared_norms(points), no_self, cols.start, best,
                 found[rows],
             )  # fmt: skip
     return _measured(space, own, found, count)

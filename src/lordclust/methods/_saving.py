@@ -403,8 +403,8 @@ def _check_array(
     """Raise an error for an array with the wrong type or shape, or with NaN."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
     fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
-    for got, wanted in zip(array.shape, lengths, strict=False):
-        fits = fits and wanted in (None, got)
+    for got, expected in zip(array.shape, lengths, strict=False):
+        fits = fits and expected in (None, got)
     values = array.data if sparse.issparse(array) else array
     if not fits or not np.isfinite(values).all():
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")

@@ -192,8 +192,8 @@ class Checkpoint:
         array = self.arrays.get(name, np.zeros((0,) * 9))
         fits = array.dtype.kind == kind and len(array.shape) == len(shape)
         fits = fits and (kind != "f" or array.dtype.name in ("float32", "float64"))
-        for got, wanted in zip(array.shape, shape, strict=False):
-            fits = fits and wanted in (None, got)
+        for got, expected in zip(array.shape, shape, strict=False):
+            fits = fits and expected in (None, got)
         fits = fits and array.size > 0 and np.isfinite(array).all()
         if not fits or (below and array.max() >= below):
             raise self.invalid(f"its parts are inconsistent ({name})")

@@ -170,7 +170,7 @@ class _Record:
         self.every = isinstance(keep, str)
         if self.every:
             check_choice(keep, ("all",), "keep")
-        self.wanted = [] if keep is None or self.every else list(np.ravel(keep))
+        self.requested = [] if keep is None or self.every else list(np.ravel(keep))
         self.rows: list[tuple[object, ...]] = []
         self.kept: dict[float, FloatArray] = {}
 
@@ -236,8 +236,8 @@ class _Record:
         if self.every:
             return
         grid = np.array(list(self.kept))
-        near = {float(grid[np.abs(grid - t).argmin()]) for t in self.wanted}
-        near |= set() if self.wanted else {float(grid[-1])}
+        near = {float(grid[np.abs(grid - t).argmin()]) for t in self.requested}
+        near |= set() if self.requested else {float(grid[-1])}
         self.kept = {t: self.kept[t] for t in sorted(near)}
 
     def finished(self, shares: FloatArray) -> TauPath:

@@ -16,7 +16,7 @@ FIRST_SHIFT = 1 / 256
 
 Result = TypeVar("Result")
 #: A computation that requests products T S by yielding the sparse T, so that several
-#: requests are answered by one pass over S.
+#: queries are answered by one pass over S.
 Asking: TypeAlias = Generator[Graph, FloatArray, Result]
 
 
@@ -129,17 +129,17 @@ class KernelSteps:
 
 
 def side_by_side(runs: list[Asking[Result]], S: Graph) -> list[Result]:
-    """Return the results of computations whose requests are answered together."""
+    """Return the results of computations whose queries are answered together."""
     results: dict[int, Result] = {}
     answers: dict[int, FloatArray | None] = dict.fromkeys(range(len(runs)))
     while answers:
-        asked = {}
+        queries = {}
         for i, answer in answers.items():
             try:
-                asked[i] = runs[i].send(answer)  # type: ignore[arg-type]  # None first
+                queries[i] = runs[i].send(answer)  # type: ignore[arg-type]  # None first
             except StopIteration as end:
                 results[i] = end.value
-        answers = dict(zip(asked, _products(list(asked.values()), S), strict=True))
+        answers = dict(zip(queries, _products(list(queries.values()), S), strict=True))
     return [results[i] for i in range(len(runs))]
 
 
