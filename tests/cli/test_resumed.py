@@ -206,7 +206,7 @@ def test_strict_keeps_the_checkpoint(run, points, tmp_path, monkeypatch):
         (
             ["--checkpoint", "bad", "--method", "lord"],
             3,
-            "not a checkpoint, or it",
+            "it is not a checkpoint",
         ),
     ],
 )

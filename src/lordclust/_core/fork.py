@@ -15,11 +15,6 @@ from threadpoolctl import threadpool_limits
 HOME = os.getpid()
 
 
-def is_forked() -> bool:
-    """Return whether this process was forked after the import."""
-    return os.getpid() != HOME
-
-
 def openmp() -> AbstractContextManager[Any]:
     """Return a context for calls of scikit-learn; one thread in a forked process."""
     return threadpool_limits(1, "openmp") if os.getpid() != HOME else nullcontext()

@@ -69,16 +69,6 @@ class Evidence:
         used instead.
     weight : ndarray of shape (n,), optional
         Weights of the samples; 1 by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
-    >>> S = np.kron(np.eye(2), np.ones((3, 3)))
-    >>> evidence = Evidence(S, 2, X)
-    >>> right, wrong = [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0]
-    >>> evidence.score(np.array(right)).total > evidence.score(np.array(wrong)).total
-    True
     """
 
     def __init__(

@@ -36,12 +36,6 @@ def top_entries(P: Graph, count: int) -> Graph:
 
     Zeros are not stored. The first of the largest is always kept, so that the most
     probable cluster does not change.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> top_entries(np.array([[0.6, 0.1, 0.2, 0.1]]), 2).toarray()
-    array([[0.75, 0.  , 0.25, 0.  ]])
     """
     if sparse.issparse(P):
         row = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
@@ -79,13 +73,7 @@ def row_entropy(P: FloatArray) -> FloatArray:
 
 
 def normalized_entropy(P: FloatArray) -> FloatArray:
-    """Return the entropy of each row in units of log k: 0 (certain) to 1 (uniform).
-
-    Examples
-    --------
-    >>> normalized_entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
-    array([0., 1.])
-    """
+    """Return the entropy of each row in units of log k: 0 (certain) to 1 (uniform)."""
     return in_units_of_log_k(row_entropy(P), P.shape[1])
 
 

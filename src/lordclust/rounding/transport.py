@@ -23,13 +23,7 @@ class Assignment(NamedTuple):
 
 
 def assign_sizes(cost: ArrayLike, sizes: ArrayLike) -> IntArray:
-    """Return labels of least total cost, with ``sizes[j]`` rows in each cluster j.
-
-    Examples
-    --------
-    >>> assign_sizes([[0, 1], [0, 5], [0, 3]], [1, 2])
-    array([1, 0, 1])
-    """
+    """Return labels of least total cost, with ``sizes[j]`` rows in each cluster j."""
     return priced_assignment(cost, sizes).labels
 
 
