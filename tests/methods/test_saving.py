@@ -377,3 +377,13 @@ def test_a_choice_does_not_outlive_its_fit():
     model = BLoRD(2, tau="auto").fit(SMALL)
     assert hasattr(model, "selection_")
     assert not hasattr(model.set_params(tau=0.5).fit(SMALL), "selection_")
+
+
+def test_a_graph_with_impossible_settings_is_refused(tmp_path):
+    path = tmp_path / "model.lord"
+    BLoRD(2, affinity=KNNGraph(3)).fit(np.arange(8.0)[:, None]).save(path)
+    document, arrays = read_archive(path)
+    document["parameters"]["affinity"]["KNNGraph"]["n_neighbors"] = -1
+    write_archive(path, document, arrays, force=True)
+    with pytest.raises(InputError, match="n_neighbors must be a positive integer"):
+        BLoRD.load(path)

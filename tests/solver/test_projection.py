@@ -305,6 +305,14 @@ def test_any_start_gives_the_same_projection(case):
     np.testing.assert_allclose(far, cold.V, atol=atol)
 
 
+def test_a_start_that_is_far_away_is_given_up():
+    rng = np.random.default_rng(3)
+    U, mu = 1e6 * rng.standard_normal((15, 3)), np.sqrt([0.2, 0.3, 0.5])
+    far = project(U, mu, start=rng.standard_normal(3))
+    np.testing.assert_allclose(far.V, project(U, mu).V, atol=1e-9)
+    assert far.n_iter > 1
+
+
 def test_the_solution_is_a_better_start_than_none():
     rng = np.random.default_rng(0)
     mu = np.sqrt([0.1, 0.2, 0.3, 0.4])

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 
 from lordclust._core.fork import openmp
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray, Samples
+from lordclust._core.validation import check_count
 from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.kernel import floor_scales, unit_scale
 from lordclust.graph.knn import SPARE, find_nearest, nearest_of
@@ -50,9 +51,11 @@ class Extension:
         recall: float = 0.95,
     ) -> None:
         self.n, self.metric = X.shape[0], metric
-        wanted = self.n.bit_length() if n_neighbors is None else n_neighbors
-        self.count = min(self.n, wanted)
-        self.nth = max(1, min(scale_neighbor, self.n - 1))
+        self.count = min(self.n, self.n.bit_length())
+        if n_neighbors is not None:
+            self.count = min(self.n, check_count(n_neighbors, "n_neighbors"))
+        nth = check_count(scale_neighbor, "scale_neighbor")
+        self.nth = max(1, min(nth, self.n - 1))
         self.how, self.recall = search, recall
         self.X = _in_rows(X)
         self.search: BaseEstimator = None  # created on first use

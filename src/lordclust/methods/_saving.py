@@ -428,6 +428,8 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
             raise ValueError(f"samples are of shape {X.shape}")
     model._samples, model._extensions = X, []
+    if X is not None:
+        model._extension()  # now, while an error is still about the file
 
 
 def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:

@@ -273,6 +273,7 @@ class Engine:
         s.a[:] = 0.0 if start is None else start
         s.slots[:] = 0
         kernels.project(s)
+        self.passes = int(s.slots[kernels.SWEEPS])
         return from_tiles(s.V[0], self.n)
 
     # -- descent ------------------------------------------------------------------
