@@ -13,7 +13,7 @@ from typing import NamedTuple
 #: Arrays of n x k that the solver holds, in its own dtype; temporary ones in float64,
 #: at the beginning and between two values of tau; copies of S, each entry a number and
 #: an index. ``python -m qa.faults memory`` measures how good the estimate is.
-SOLVER, PASSING, GRAPHS = 10.2, 3.5, 1.1
+SOLVER, PASSING, GRAPHS = 9.6, 3.5, 1.1
 INDEX = 4
 #: Memberships whose fit takes some tens of MB: too little to check the limits.
 LITTLE = 2**18
