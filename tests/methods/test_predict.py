@@ -176,3 +176,14 @@ def test_before_a_fit(Model, method):
         getattr(Model(3), method)(X)
     with pytest.raises(ValueError, match="is expecting 2 features"):
         getattr(SOFT, method)(np.ones((4, 3)))
+
+
+def test_probabilities_never_exceed_one():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 20 * (
+        np.arange(60)[:, None] % 2
+    )
+    model = BLoRD(2).fit(X)
+    new = np.random.default_rng(1).normal(size=(400, 2))
+    weights = model._extension().weights(new)
+    assert (weights @ model.membership_).max() > 1  # by rounding
+    assert model.predict_proba(new).max() == 1

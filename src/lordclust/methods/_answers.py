@@ -290,7 +290,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _cut(self, P: Graph) -> Graph:
         """Return memberships with as many clusters per sample as ``membership_``."""
         if self.proba_top is None or not sparse.issparse(self.membership_):
-            return np.asarray(P)
+            return np.minimum(P, 1.0)  # an average may exceed 1 by rounding
         return top_entries(P, self.proba_top)
 
     def _average(self, weights: Graph) -> Graph:
