@@ -1,6 +1,5 @@
 """The methods by name: one entry each, loaded on first use."""
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,6 +8,7 @@ from inspect import signature
 from typing import Any
 
 from lordclust._core.validation import check_choice, unknown_name
+from lordclust._core.warn import warn_user
 
 #: Kinds of input that a method works on.
 INPUTS = ("graph", "kernel", "features")
@@ -228,9 +228,9 @@ def _add_entry(entry: EntryPoint) -> None:
         takes = "graph" if getattr(kind, "takes_graph", False) else "features"
         register_method(entry.name, kind, source=package, takes=takes)
     except Exception as error:
-        warnings.warn(
+        warn_user(
             f"The method {entry.name!r} of the package {package} is left out: {error}",
-            stacklevel=2,
+            UserWarning,
         )
 
 

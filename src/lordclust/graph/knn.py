@@ -1,7 +1,6 @@
 """The self-tuning graph of nearest neighbours."""
 
 import numbers
-import warnings
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from lordclust._core.fork import openmp
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
+from lordclust._core.warn import warn_user
 from lordclust.graph import precomputed
 from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.kernel import (
@@ -324,12 +324,11 @@ def find_nearest(
         n_threads=count_threads(n_jobs), callback=callback,
     )  # fmt: skip
     if found < recall:
-        warnings.warn(
+        warn_user(
             f"The approximate search found {found:.1%} of the nearest neighbours in a "
             f"test, less than recall={recall:g}. Pass a KNNGraph with "
             'search="exact", or with a lower recall.',
             UserWarning,
-            stacklevel=3,
         )
     return index, d, found
 

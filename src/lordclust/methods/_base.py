@@ -74,8 +74,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         notify = None if listener is None else listener.graph
         build = find_affinity(self.affinity)
         S = build_affinity(build, X, nonnegative=who, callback=notify)
-        is_search = type(build) is KNNGraph  # whose recall is 1 if it is not estimated
-        self._recall = vars(build).get("_recall", 1.0) if is_search else None
+        self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"affinity must return an S with one row for each of the {X.shape[0]} "

@@ -1,6 +1,5 @@
 """DirectSC: a graph with exactly k components, learned from the given one."""
 
-import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_positive, unknown_name
+from lordclust._core.warn import warn_user
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import discretize
@@ -151,12 +151,11 @@ class DirectSC(RestartClusterer):
         if run.converged or self.lam != "auto":
             super()._warn(run, k)
             return
-        warnings.warn(
+        warn_user(
             f"DirectSC found no graph with {k} components in max_iter={self.max_iter} "
             f"steps, only one with {run.fitted['n_components_']}, whose embedding gave "
             "the labels. Raise max_iter, lower n_clusters, or pass a number as lam.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

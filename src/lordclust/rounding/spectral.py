@@ -1,6 +1,5 @@
 """Leading eigenvectors of a graph, and the embeddings derived from them."""
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.warn import warn_user
 
 #: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
 DENSE_EIGEN = 400
@@ -175,12 +175,11 @@ def warn_of_components(S: Graph, k: int, who: str) -> None:
     """Issue a warning if the graph has more than k components."""
     count = int(components(S).max()) + 1
     if count > k > 1:
-        warnings.warn(
+        warn_user(
             f"The graph has {count} connected components, more than n_clusters={k}: "
             f"{who} cannot keep all of them apart. Use a graph with more neighbours, "
             "or raise n_clusters.",
             UserWarning,
-            stacklevel=5,
         )
 
 
