@@ -1,0 +1,76 @@
+"""One BLAS thread, for a while.
+
+The last bits of a BLAS result depend on its threads. For matrices of k columns further
+threads cost more than they save: they wait for each other in a loop, 10 times as long
+as the work itself takes if other programs run.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class _Limit:
+    """How many threads are inside the context, and what the last one restores."""
+
+    def __init__(self, saved: Any = None) -> None:
+        self.lock, self.inside, self.saved = threading.Lock(), 0, saved
+
+
+_limit = _Limit()
+
+
+def _forget_other_threads() -> None:
+    """Begin again in a forked process, which has none of the threads inside."""
+    global _limit
+    _limit = _Limit(_limit.saved)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
+
+@cache
+def _controller() -> Any:
+    """Return the BLAS libraries of this process; to find them takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (it loads a BLAS of its own)
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _set_threads(library: Any, count: int) -> None:
+    """Set the number of threads, in whichever thread this is.
+
+    Version 3.8 of threadpoolctl ignores all threads but the first to set it.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread; the last to leave restores the number."""
+    limit = _limit
+    with limit.lock:
+        if limit.inside == 0:
+            found = _controller().lib_controllers
+            if limit.saved is None:
+                limit.saved = [
+                    (library, library.get_num_threads()) for library in found
+                ]
+            for library in found:
+                _set_threads(library, 1)
+        limit.inside += 1
+    try:
+        yield
+    finally:
+        with limit.lock:
+            limit.inside -= 1
+            if limit.inside == 0:
+                for library, count in limit.saved:
+                    _set_threads(library, count)
+                limit.saved = None
