@@ -12,7 +12,6 @@ from benchmarks import (
     methods,
     mnist,
     predict,
-    selection,
     solver,
     startup,
 )
@@ -31,7 +30,6 @@ BENCHMARKS = {
     "large": mnist.METHODS,
     "sizes": constraints.SIZES,
     "predict": predict.BENCHMARK,
-    "selection": selection.BENCHMARK,
     "partial_labels": constraints.KNOWN_LABELS,
     "startup": startup.BENCHMARK,
 }

@@ -28,11 +28,14 @@ def digits() -> list[Row]:
     data = load("digits")
     S = KNNGraph().build(data.X)
     graph: dict[str, Any] = {"affinity": "precomputed"}
-    BLoRD(10, **graph).fit(S)  # compile
+    equal = BLoRD(10, proportions="equal", tau=1.0, **graph)
+    known = BLoRD(10, affinity=lambda _: S)  # features too, for the same graph
+    equal.fit(S)  # compile
+    known.fit(data.X)
     spectral = SpectralClustering(10, random_state=0, **graph)
     cases = {
-        "`BLoRD(10)`": (BLoRD(10, **graph), S),
-        '`BLoRD(10, tau="n")`': (BLoRD(10, tau="n", **graph), S),
+        "`BLoRD(10)`": (known, data.X),
+        '`BLoRD(10, proportions="equal", tau=1.0)`': (equal, S),
         "`LoRD(10)`": (LoRD(10, **graph), S),
         "`SpectralClustering`": (spectral, sparse.csr_matrix(S)),
         "`KMeans`, 10 starts": (KMeans(10, n_init=10, random_state=0), data.X),

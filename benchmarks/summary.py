@@ -21,19 +21,6 @@ def speed(results: Results) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def auto(results: Results) -> str:
-    """Return the mean gain of choosing tau and shares without labels."""
-    if "selection" not in results:
-        return ""
-    rows = results["selection"]["rows"]
-    mean = next(row for row in rows if row["data"] == "mean of eight")
-    rules = max(mean["rule n"], mean["rule blocks"])
-    return (
-        f"{mean['tau = 1']:.3f} (equal shares, `tau=1`) to {mean['auto both']:.3f}; "
-        f"the better of the paper's two rules for tau reaches {rules:.3f}."
-    )
-
-
 def _sizes(rows: list[Row]) -> str:
     seconds = {(r["data"], r["method"]): r["seconds"] for r in rows}
     cases = []
@@ -94,4 +81,4 @@ LINES = {
     "sizes": _sizes,
     "startup": _startup,
 }
-BLOCKS = {"digits": digits, "auto": auto, "speed": speed}
+BLOCKS = {"digits": digits, "speed": speed}

@@ -2,16 +2,16 @@
 How many clusters?
 ==================
 
-:func:`lordclust.suggest_k` clusters the same graph many times with randomly perturbed
-edge weights, and measures for which number of clusters the partition is stable. Here it
-is applied to handwritten digits, without their classes.
+:func:`lordclust.suggest_k` compares numbers of clusters: how far the graph separates
+into k parts, and how well k clusters describe the features. Here it is applied to
+handwritten digits, without their classes.
 """
 
 # %%
 # Try 2 to 14
 # -----------
 # ``affinity="knn"`` builds the nearest-neighbour graph of the images. The score is the
-# stability of the partitions plus the eigengap of the graph.
+# sum of a gap of its eigenvalues, the separation of the clusters, and their fit.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from lordclust import BLoRD, suggest_k
 
 X = load_digits().data[:600]
-suggestion = suggest_k(X, range(2, 15), affinity="knn", n_paths=4)
+suggestion = suggest_k(X, range(2, 15), affinity="knn")
 print(suggestion)
 
 # %%

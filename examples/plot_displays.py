@@ -27,7 +27,7 @@ from lordclust.plots import (
 )
 
 X, y = load_digits(return_X_y=True)
-model = BLoRD(10, tau=0.2).fit(X)
+model = BLoRD(10).fit(X)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8))
 MembershipDisplay.from_estimator(model, ax=left)
@@ -39,8 +39,8 @@ _ = left.set_title("Digits, laid out by their graph")
 # Blocks and sizes
 # ----------------
 # The probability that two samples share a cluster, from 0 (white) to 1, ordered by
-# cluster. Doubtful samples form the pale margins of the blocks. Labels meet the
-# requested shares only approximately, probabilities exactly.
+# cluster. Doubtful samples form the pale margins of the blocks. The sizes were found
+# without labels.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), width_ratios=[1, 1.3])
 BlocksDisplay.from_estimator(model, ax=left)
@@ -62,13 +62,15 @@ for ax, tau in zip(axes, (0.06, 0.12, 0.3, 1.0), strict=True):
 # %%
 # Selection and convergence
 # -------------------------
-# Left, for four digits in very uneven numbers: the evidence for each candidate when
-# shares and tau are chosen automatically. Right: the descent from a random start.
+# Left, for four digits in very uneven numbers: the evidence for each candidate. Right:
+# the descent to equal shares from a random start.
 
 counts = {0: 170, 2: 120, 3: 40, 4: 80}
 few = np.concatenate([np.flatnonzero(y == digit)[:n] for digit, n in counts.items()])
-auto = BLoRD(4, tau="auto", proportions="auto").fit(X[few])
-once = BLoRD(4, tau=0.3, start="random", n_init=1, random_state=0).fit(X[few])
+auto = BLoRD(4).fit(X[few])
+once = BLoRD(
+    4, tau=0.3, proportions="equal", start="random", n_init=1, random_state=0
+).fit(X[few])
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8))
 SelectionDisplay.from_estimator(auto, ax=left)

@@ -22,13 +22,13 @@ X = np.random.default_rng(0).uniform(0, [1.5, 1], (240, 2))
 # %%
 # Approximate and exact counts
 # ----------------------------
-# With ``proportions`` each house gets its most probable crew, so the counts are
+# With ``rounding="argmax"`` each house gets its most probable crew, so the counts are
 # approximate. With ``cluster_sizes`` the result is, of all labellings with exactly
 # these counts, the one with the largest total probability.
 
-near = BLoRD(4, tau=0.2, proportions=sizes / 240).fit(X)
+near = BLoRD(4, tau=0.2, proportions=sizes / 240, rounding="argmax").fit(X)
 exact = BLoRD(4, tau=0.2, cluster_sizes=sizes).fit(X)
-print("proportions   ", near.sizes_)
+print("most probable ", near.sizes_)
 print("cluster_sizes ", exact.sizes_)
 
 # %%
@@ -49,6 +49,6 @@ axes[1].set_title("cluster_sizes=[80, 64, 56, 40]")
 # %%
 # Equal groups
 # ------------
-# ``rounding="exact"`` does the same for proportions: 240 houses for 7 equal crews.
+# Given proportions are also met exactly: 240 houses for 7 equal crews.
 
-print(BLoRD(7, rounding="exact").fit(X).sizes_)
+print(BLoRD(7, proportions="equal").fit(X).sizes_)

@@ -8,9 +8,10 @@ clusters are hard to separate, and whether other solution paths agree.
 """
 
 # %%
-# Soft clusters of digits
-# -----------------------
-# The classes only serve to name the clusters, each by its most frequent digit.
+# Clusters of digits
+# ------------------
+# The probabilities are calibrated without labels. The classes only serve to name the
+# clusters, each by its most frequent digit.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.datasets import load_digits
 from lordclust import BLoRD
 
 digits = load_digits()
-model = BLoRD(10, tau=0.3).fit(digits.data)
+model = BLoRD(10).fit(digits.data)
 name = np.array(
     [np.bincount(digits.target[model.labels_ == j]).argmax() for j in range(10)]
 )
@@ -41,7 +42,7 @@ for (image, bars), i in zip(axes.T, doubtful, strict=True):
     top = np.argsort(-model.membership_[i])[:3]
     bars.bar(range(3), model.membership_[i, top], color=["C0", "C5", "0.75"])
     bars.set_xticks(range(3), name[top])
-    bars.set(ylim=(0, 0.6), yticks=[])
+    bars.set(ylim=(0, 0.7), yticks=[])
     bars.tick_params(length=0)
 axes[1, 0].set_ylabel("probability")
 
@@ -67,12 +68,12 @@ for row, pair in zip(axes, pairs, strict=True):
 # -------------------------------
 # Yes: the more certain the model is, the more often it is correct. If a person handles
 # the most doubtful images, the others have fewer errors. The curve begins with the
-# images that have probability 1 for one digit.
+# most certain tenth of the images.
 
 order = np.argsort(model.uncertainty_, kind="stable")
 kept = np.arange(1, len(order) + 1)
 errors = np.cumsum(~right[order]) / kept
-sure = np.sum(model.uncertainty_ == 0)
+sure = len(order) // 10
 
 fig, ax = plt.subplots(figsize=(6.4, 3))
 ax.plot(kept[sure - 1 :] / len(order), errors[sure - 1 :])
@@ -83,8 +84,8 @@ ax.set(xlabel="images kept, most certain first", ylabel="in a wrong cluster", yl
 # %%
 # Do other paths agree?
 # ---------------------
-# ``agreement`` solves the same problem along other paths. Samples on which all paths
-# agree are less often wrong.
+# ``agreement`` solves B-LoRD for the same shares along other paths. Samples on which
+# all paths agree are less often wrong.
 
 agreement = model.agreement(3)
 agreed = agreement.share == 1

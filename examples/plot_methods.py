@@ -74,7 +74,6 @@ for ax, title in zip(axes[0], methods.values(), strict=True):
 # %%
 # Results
 # -------
-# The spectral methods and B-LoRD find moons, rings and stretched groups. B-LoRD, LoRD
-# and k-means with exact sizes assume equal shares by default and fail on "three
-# sizes": pass ``proportions`` there, if you know them. LoRD, which has no tau, splits
-# elongated groups.
+# B-LoRD and the spectral methods find all six. LoRD and k-means with exact sizes assume
+# equal shares by default and fail on "three sizes": pass ``proportions`` or
+# ``cluster_sizes`` there, if you know them. The Gaussian mixture has equal shares too.

@@ -29,11 +29,10 @@ X, y = make_blobs(
 # %%
 # From free to exact
 # ------------------
-# Without a constraint one cluster takes all samples, because this cuts no edge. A weak
-# constraint is enough for three clusters with the sizes of the groups. A strong one
-# makes them equal, and part of the largest group goes to the others.
+# A weak constraint leaves the sizes to the graph. The stronger it is, the more equal
+# they are, and part of the largest group goes to the others.
 
-strengths = [0.0, 0.05, 100.0]
+strengths = [0.05, 1.0, 100.0]
 models = [BLoRD(3, proportions=(None, s)).fit(X) for s in strengths]
 
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), sharex=True, sharey=True)

@@ -53,8 +53,8 @@ for ax in axes:
 # %%
 # Shares of the weight
 # --------------------
-# With weights, proportions refer to the total weight: each cluster has a quarter of the
-# samples, whatever its number of cells.
+# With weights, shares are those of the total weight: each cluster that was found has
+# about a quarter of the samples, whatever its number of cells.
 
 print("samples", np.bincount(weighted.labels_, counts).astype(int))
 print("cells  ", weighted.sizes_)

@@ -14,6 +14,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD, list_methods, make_method, tau_path
 from lordclust.graph import KNNGraph, self_tuning_kernel
+from models import PAPER
 
 SMALL, _ = make_blobs(90, 4, centers=4, cluster_std=2.0, random_state=1)
 LARGE, _ = make_blobs(2600, 3, centers=5, cluster_std=1.5, random_state=0)
@@ -36,16 +37,19 @@ def of_model(model):
 
 def fits(n_jobs=None):
     """Yield names and digests: both solvers, graphs, paths, and choices."""
-    yield "B-LoRD", of_model(BLoRD(4, tau=0.3, n_jobs=n_jobs).fit(SMALL))
+    yield (
+        "B-LoRD",
+        of_model(PAPER(4, tau=0.3, n_jobs=n_jobs).fit(SMALL)),
+    )
     yield "LoRD", of_model(LoRD(4, n_jobs=n_jobs).fit(SMALL))
-    large = BLoRD(5, tau=0.3, tol=1e-3, n_jobs=n_jobs)
+    large = PAPER(5, tau=0.3, tol=1e-3, n_jobs=n_jobs)
     yield "B-LoRD, 2600", of_model(large.fit(LARGE))
     starts = {"start": "random", "n_init": 4, "random_state": 0, "tol": 1e-2}
-    yield "starts", of_model(BLoRD(4, n_jobs=n_jobs, **starts).fit(SMALL))
+    yield "starts", of_model(PAPER(4, n_jobs=n_jobs, **starts).fit(SMALL))
     auto = BLoRD(4, tau="auto", proportions="auto", n_jobs=n_jobs)
     yield "auto", of_model(auto.fit(SMALL))
     kernel = self_tuning_kernel(SMALL)
-    dense = BLoRD(4, tau=0.4, affinity="precomputed", n_jobs=n_jobs)
+    dense = PAPER(4, tau=0.4, affinity="precomputed", n_jobs=n_jobs)
     yield "dense S", of_model(dense.fit(kernel))
     S = KNNGraph(n_jobs=n_jobs).build(SMALL)
     yield "graph", of(S.indptr, S.indices, S.data)

@@ -2,9 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from benchmarks import distributed, growth, many
+from benchmarks import calibration, distributed, growth, many, quality
 from benchmarks.__main__ import PAGE, README, RESULTS, page
 from benchmarks.common import SCALE, with_block
 from benchmarks.summary import with_summary
@@ -35,6 +36,28 @@ def test_the_page_on_size_is_generated_from_the_results(name, file, part):
 def test_the_page_on_growth_is_generated_from_the_results():
     results = json.loads(growth.RESULTS.read_text())
     assert growth.PAGE.read_text() == growth.page(results)
+
+
+def test_the_page_on_calibration_is_generated_from_the_results():
+    text = calibration.PAGE.read_text()
+    results = json.loads(calibration.RESULTS.read_text())
+    assert text == calibration.with_tables(text, results)
+
+
+def test_the_page_on_quality_is_generated_from_the_results():
+    results = json.loads(quality.RESULTS.read_text())
+    text = quality.PAGE.read_text()
+    assert text == quality.with_tables(text, results)
+    text = README.read_text()
+    assert text == quality.with_line(text, results)
+
+
+def test_posteriors_of_the_mixtures_are_exact():
+    case = calibration.mixture(2, 3, 6.0, uneven=True)
+    np.testing.assert_allclose(case.posterior.sum(axis=1), 1)
+    assert np.mean(case.posterior.argmax(axis=1) == case.y) > 0.99
+    names = [name for name, *_ in calibration.memberships(case.X[:80], 3)]
+    assert len(names) == len(set(names)) == 8
 
 
 def test_the_plan_is_computed_from_measurements():

@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from lordclust import metrics
 from lordclust.metrics import (
     METRICS,
     accuracy,
+    calibration_error,
     f1,
     imbalance_rate,
     nmi,
     precision_recall,
     purity,
+    reliability,
 )
 
 PAIRS = st.lists(
@@ -169,3 +172,84 @@ class TestImbalanceRate:
     def test_zero_proportions(self):
         with pytest.raises(ValueError, match="positive sum, got only zeros"):
             imbalance_rate(proportions=[0, 0])
+
+
+# -- calibration ----------------------------------------------------------------
+
+
+def slow_calibration_error(y, P, bins):
+    best = P.argmax(axis=1)
+    ways = permutations(range(max(P.shape[1], y.max() + 1)))
+    match = max(ways, key=lambda way: np.sum(np.array(way)[best] == y))
+    right, total = np.array(match)[best] == y, 0.0
+    for low in range(bins):
+        top = P.max(axis=1) * bins
+        inside = (top >= low) & ((top < low + 1) | (low == bins - 1))
+        if inside.any():
+            gap = right[inside].mean() - P.max(axis=1)[inside].mean()
+            total += inside.mean() * abs(gap)
+    return total
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 4))
+def test_calibration_error_compares_certainty_and_accuracy(seed, n, k):
+    rng = np.random.default_rng(seed)
+    P, y = rng.dirichlet(np.ones(k), n), rng.integers(0, 3, n)
+    found = reliability(y, P)
+    right, certain = (
+        np.nansum(values * found.weight) for values in (found.accuracy, found.certainty)
+    )
+    assert right == pytest.approx(accuracy(y, P.argmax(axis=1)))
+    assert certain == pytest.approx(P.max(axis=1).mean())
+    assert abs(right - certain) - 1e-12 <= found.error <= 1
+
+
+def test_calibration_error_agrees_with_a_slow_one():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [50, 30, 20])
+    P = rng.dirichlet(np.ones(3), 100) + 0.5 * np.eye(3)[y]
+    P /= P.sum(axis=1, keepdims=True)
+    names = np.array([2, 0, 1])
+    for bins in (1, 7, 10):
+        slow = slow_calibration_error(y, P[:, names], bins)
+        assert calibration_error(y, P[:, names], bins=bins) == pytest.approx(slow)
+
+
+def test_exact_posteriors_are_calibrated():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([0.5, 0.5, 0.5], 20_000)
+    y = (P.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    assert calibration_error(y, P) < 0.01
+    assert calibration_error(y, np.eye(3)[P.argmax(axis=1)]) > 0.15
+
+
+def test_certain_and_right_is_best_and_certain_and_wrong_is_worst():
+    assert calibration_error(["a", "b", "b"], np.eye(2)[[1, 0, 0]]) == 0
+    assert calibration_error(list(range(4)), np.ones((4, 1))) == 0.75
+
+
+def test_sparse_probabilities_are_accepted():
+    P = np.array([[0.75, 0.25], [0.0, 1.0]])
+    assert calibration_error([0, 1], sparse.csr_array(P)) == calibration_error(
+        [0, 1], P
+    )
+
+
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [
+        ([0.5, 0.5], "P must have a row for each sample"),
+        ([[0.5, 0.2], [0.5, 0.5]], "rows that sum to 1, got a row that sums to 0.7"),
+        ([[1.5, -0.5], [0.5, 0.5]], "or a negative entry"),
+        ([[1.0, 0.0]], "same length, got 2 and 1"),
+    ],
+)
+def test_what_are_not_probabilities_is_refused(P, message):
+    with pytest.raises(ValueError, match=message):
+        calibration_error([0, 1], P)
+
+
+@pytest.mark.parametrize("bins", [0, 2.5, True])
+def test_the_number_of_bins_is_checked(bins):
+    with pytest.raises(ValueError, match="bins must be a positive integer"):
+        calibration_error([0, 1], np.eye(2), bins=bins)

@@ -10,6 +10,7 @@ from lordclust import BLoRD
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 from lordclust.scanpy import tl_lord
+from models import PAPER
 
 X, Y = make_blobs([40, 25, 15], n_features=6, cluster_std=1.5, random_state=2)
 
@@ -59,7 +60,7 @@ def test_finds_the_clusters_and_their_shares(cells):
 def test_other_graphs_and_features(cells, given, data, source):
     tl_lord(cells, 3, tau=1.0, proportions=None, key_added="mine", **given)
     affinity = "knn" if "use_rep" in given else "precomputed"
-    model = BLoRD(3, affinity=affinity, random_state=0).fit(data(cells))
+    model = PAPER(3, affinity=affinity, random_state=0).fit(data(cells))
     np.testing.assert_array_equal(cells.obsm["X_mine_proba"], model.membership_)
     assert source.items() <= cells.uns["mine"]["params"].items()
     assert None not in cells.uns["mine"]["params"].values()  # h5ad has no None

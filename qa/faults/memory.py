@@ -42,7 +42,8 @@ def fit(S: Graph, k: int, dtype: str) -> None:
     """Fit in few steps, with a loose tolerance; it needs as much memory as any fit."""
     from lordclust import BLoRD
 
-    model = BLoRD(k, affinity="precomputed", tau=0.2, dtype=dtype, tol=0.3, n_jobs=1)
+    path = {"tau": 0.2, "proportions": "equal", "rounding": "argmax", "start": "path"}
+    model = BLoRD(k, affinity="precomputed", dtype=dtype, tol=0.3, n_jobs=1, **path)
     assert model.fit(S).converged_
 
 

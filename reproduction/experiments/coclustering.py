@@ -26,7 +26,8 @@ def run(cell: Cell) -> Record:
     order = np.argsort(known.y, kind="stable")
     if cell.method == "lord":
         S = inputs.prepared("graph", cell.data)
-        model = make_method("lord", known.n_clusters, affinity="precomputed", n_jobs=1)
+        settings = {"affinity": "precomputed", "n_jobs": 1, "start": "path"}
+        model = make_method("lord", known.n_clusters, **settings)
         memberships = [model.fit(S).membership_]
     else:
         memberships = _along_path(cell)

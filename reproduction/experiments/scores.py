@@ -34,19 +34,23 @@ MEMBERS = ("s3nmf",)
 ONCE = ("lord-path", "blord-path", "blord-auto")
 #: Methods whose objective is compared with the accuracy, start by start.
 CORRELATED = ("kkm", "sr", "symnmf", "phals", "lord", "blord")
+#: The paper's labels, and its uniform shares.
+ARGMAX: Record = {"rounding": "argmax"}
+EQUAL: Record = {"tau": 1.0, "proportions": "equal"} | ARGMAX
 #: Rows of tables that are a method with settings of its own.
 VARIANTS: dict[str, tuple[str, Record]] = {
     "lord": ("lord", {"start": "random"}),
-    "lord-path": ("lord", {}),
-    "lord-true": ("lord", {"start": "random", "shares": "true"}),
+    "lord-path": ("lord", {"start": "path"}),
+    "lord-true": ("lord", {"start": "random", "shares": "true"} | ARGMAX),
     "lord-projected": ("lord", {"start": "projected"}),
-    "blord-path": ("blord", {}),
+    "blord": ("blord", {"start": "path"} | EQUAL),
+    "blord-path": ("blord", {"start": "path"} | EQUAL),
     "blord-auto": (
         "blord",
         {"tau": "auto", "proportions": "auto", "input": "features"},
     ),
-    "blord-random": ("blord", {"start": "random"}),
-    "blord-projected": ("blord", {"start": "projected"}),
+    "blord-random": ("blord", {"start": "random"} | EQUAL),
+    "blord-projected": ("blord", {"start": "projected"} | EQUAL),
 }
 #: Settings of a cell that are not parameters of its method.
 OURS = ("roundings", "shares", "input")

@@ -1,15 +1,16 @@
 """Scores of a clustering against known classes; the names of labels do not matter.
 
 Labels are any hashable objects: numbers, strings, tuples. Every score is in [0, 1]
-and 1 is best, except the imbalance rate, which describes only the classes.
+and 1 is best, except the imbalance rate, which describes only the classes, and the
+calibration error, of which 0 is best.
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lordclust._core.typing import ArrayLike, FloatArray, IntArray
+from lordclust._core.typing import ArrayLike, BoolArray, FloatArray, Graph, IntArray
 
 #: One label per sample.
 Labels: TypeAlias = Iterable[Hashable]
@@ -145,6 +146,105 @@ def f1(y_true: Labels, y_pred: Labels) -> float:
     return 2 * both / (true + pred) if true + pred else 1.0
 
 
+class Reliability(NamedTuple):
+    """How often samples of similar certainty are right; see :func:`reliability`.
+
+    Attributes
+    ----------
+    certainty : ndarray of shape (bins,)
+        Mean of the largest probability, NaN in an empty bin.
+    accuracy : ndarray of shape (bins,)
+        Share of samples that are right, NaN in an empty bin.
+    weight : ndarray of shape (bins,)
+        Share of all samples that are in the bin.
+    """
+
+    certainty: FloatArray
+    accuracy: FloatArray
+    weight: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: the mean distance of accuracy and certainty."""
+        gap = np.abs(self.accuracy - self.certainty)
+        return float(self.weight @ np.nan_to_num(gap))
+
+
+def calibration_error(y_true: Labels, P: Graph, *, bins: int = 10) -> float:
+    """Return the expected calibration error of cluster probabilities.
+
+    A sample is right if its most probable cluster is matched with its class, and its
+    certainty is the largest probability. Samples are sorted into bins of equal width by
+    certainty. The error is the difference between the share of samples that are right
+    and their mean certainty, averaged over the bins: 0 if, of the samples with a
+    certainty of 0.8, eight in ten are right. Clusters are matched with classes as in
+    :func:`accuracy`.
+
+    Parameters
+    ----------
+    y_true : sequence of hashable, shape (n,)
+        Classes.
+    P : array-like or sparse of shape (n, k)
+        Probabilities of the clusters, such as ``membership_``; rows sum to 1.
+    bins : int, default=10
+        Number of bins.
+
+    Returns
+    -------
+    error : float
+        In [0, 1]; 0 is best.
+
+    Notes
+    -----
+    The error of few samples is never quite 0: with 100 samples spread over all bins, it
+    is about 0.1 for exact probabilities.
+
+    Examples
+    --------
+    >>> P = [[0.75, 0.25], [0.75, 0.25], [0.75, 0.25], [0.75, 0.25]]
+    >>> calibration_error([0, 0, 0, 1], P)
+    0.0
+    >>> calibration_error([0, 1, 0, 1], P)
+    0.25
+    """
+    return reliability(y_true, P, bins=bins).error
+
+
+def reliability(y_true: Labels, P: Graph, *, bins: int = 10) -> Reliability:
+    """Return certainty and accuracy in bins of equal width by certainty.
+
+    Parameters
+    ----------
+    y_true, P, bins
+        As in :func:`calibration_error`.
+
+    Returns
+    -------
+    found : Reliability
+
+    Examples
+    --------
+    >>> P = [[0.75, 0.25], [0.75, 0.25], [0.95, 0.05], [0.05, 0.95]]
+    >>> found = reliability([0, 1, 0, 1], P)
+    >>> found.certainty[7:], found.accuracy[7:]
+    (array([0.75,  nan, 0.95]), array([0.5, nan, 1. ]))
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins must be a positive integer, got {bins!r}.")
+    dense = _probabilities(P)
+    best = dense.argmax(axis=1)
+    right = _matched(y_true, best)
+    certainty = np.minimum(dense[np.arange(len(best)), best], 1.0)
+    place = np.minimum((certainty * bins).astype(np.int64), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    some = np.where(count > 0, count, np.nan)
+    return Reliability(
+        np.bincount(place, certainty, minlength=bins) / some,
+        np.bincount(place, right, minlength=bins) / some,
+        count / len(place),
+    )
+
+
 def imbalance_rate(
     y: Labels | None = None, *, proportions: ArrayLike | None = None
 ) -> float:
@@ -188,6 +288,37 @@ METRICS: dict[str, Callable[[Labels, Labels], float]] = {
     "purity": purity,
     "f1": f1,
 }
+
+
+def _matched(y_true: Labels, clusters: IntArray) -> BoolArray:
+    """Return for each sample whether its cluster is matched with its class."""
+    from scipy.optimize import linear_sum_assignment
+
+    true, pred = _encode_pair(y_true, clusters)
+    table = np.zeros((true.max() + 1, pred.max() + 1), dtype=np.int64)
+    np.add.at(table, (true, pred), 1)
+    classes, names = linear_sum_assignment(table, maximize=True)
+    match = np.full(table.shape[1], -1)
+    match[names] = classes
+    return np.asarray(match[pred] == true)
+
+
+def _probabilities(P: Graph) -> FloatArray:
+    """Return probabilities as an array; raise an error for anything else."""
+    dense = np.asarray(P.toarray() if hasattr(P, "toarray") else P, dtype=np.float64)
+    if dense.ndim != 2 or dense.size == 0:
+        raise ValueError(
+            "P must have a row for each sample and a column for each cluster, got "
+            f"shape {dense.shape}. Pass membership_ of a fitted model."
+        )
+    total = dense.sum(axis=1)
+    if not np.all(np.abs(total - 1) <= 1e-3) or dense.min() < 0:
+        raise ValueError(
+            "P must contain probabilities, rows that sum to 1, got a row that sums to "
+            f"{total[np.argmax(np.abs(total - 1))]:.6g} or a negative entry. "
+            "Pass membership_ of a fitted model."
+        )
+    return dense
 
 
 def _shares(proportions: ArrayLike | None) -> FloatArray:

@@ -208,46 +208,57 @@ class TauPath:
         return html_table(caption, head, rows)
 
 
+#: A partition is stable if other good ones agree with it on this share of the samples.
+STABLE = 0.75
+
+
 @dataclass(frozen=True, repr=False)
 class Selection:
     """The candidate partitions of an automatic choice, which uses no labels.
 
-    Each candidate has the most probable clusters at one tau of one path.
-
     Attributes
     ----------
     rounds : ndarray of int, shape (m,)
-        0 for the requested shares; in each later round the shares are the sizes of
-        the best candidate so far.
-    paths : list of str
-        The path of each candidate.
+        0 for seeds, their cells and the requested shares; in each later round the
+        shares are the sizes of the best candidate so far.
+    sources : list of str
+        The seed of each candidate, or the path that it is from.
     taus : ndarray of shape (m,)
-        Their taus.
+        Their taus; 1 for seeds.
+    surprise : ndarray of shape (m,)
+        n times the entropy of a label given that of a neighbour, in nats.
+    balance : ndarray of shape (m,)
+        Entropy of the shares, in nats.
     features : ndarray of shape (m,)
-        Log Bayes factor, in nats, of the clusters as Gaussians against one Gaussian.
-    graph : ndarray of shape (m,)
-        n times the mutual information, in nats, between the labels of neighbours.
-    n_components : ndarray of int, shape (m,)
-        The number of principal components with the largest Bayes factor.
+        Log Bayes factor of the clusters as Gaussians against one Gaussian, in nats per
+        sample; the balance again without features.
+    evidence : ndarray of shape (m,)
+        1.5 (balance + features) - log(surprise + 8).
     sizes : ndarray of shape (m, k)
         Samples per cluster (sums of their weights), in decreasing order.
     best : int
         The selected candidate.
+    stability : float
+        Share of the samples on which the selected partition agrees with those that the
+        seeds and the ends of paths are, weighted by how little they cut; 1 if it is the
+        only one.
     """
 
     rounds: IntArray
-    paths: list[str]
+    sources: list[str]
     taus: FloatArray
+    surprise: FloatArray
+    balance: FloatArray
     features: FloatArray
-    graph: FloatArray
-    n_components: IntArray
+    evidence: FloatArray
     sizes: FloatArray
     best: int
+    stability: float = 1.0
 
     @property
-    def evidence(self) -> FloatArray:
-        """Evidence for each candidate: ``features + graph``."""
-        return np.asarray(self.features + self.graph)
+    def is_stable(self) -> bool:
+        """Whether other good partitions agree with the selected one."""
+        return self.stability >= STABLE
 
     @property
     def n_clusters(self) -> IntArray:
@@ -272,11 +283,12 @@ class Selection:
             first.setdefault(tuple(self.sizes[i]), i)
         return [
             {
-                "evidence": f"{self.evidence[i]:.1f}",
-                "features": f"{self.features[i]:.1f}",
-                "graph": f"{self.graph[i]:.1f}",
+                "evidence": f"{self.evidence[i]:.3f}",
+                "surprise": f"{self.surprise[i]:.1f}",
+                "balance": f"{self.balance[i]:.3f}",
+                "features": f"{self.features[i]:.3f}",
                 "tau": f"{self.taus[i]:.2f}",
-                "round": f"{self.rounds[i]}",
+                "source": self.sources[i],
                 "sizes": " ".join(f"{size:g}" for size in self.sizes[i] if size > 0),
             }
             for i in list(first.values())[:top]
@@ -290,10 +302,10 @@ class Selection:
         top : int, default=10
             How many lines.
         """
-        lines = ["     evidence  features     graph   tau  round  sizes"]
+        lines = ["    evidence  surprise  balance  features   tau  sizes"]
         for i, row in enumerate(self.candidates(top)):
-            *numbers, sizes = row.values()
-            widths = (10, 10, 10, 6, 7)
+            *numbers, _, sizes = row.values()
+            widths = (9, 10, 9, 10, 6)
             cells = [text.rjust(w) for text, w in zip(numbers, widths, strict=True)]
             lines.append(f"{'  ' if i else '->'} {''.join(cells)}  {sizes}")
         return "\n".join(lines)
@@ -301,8 +313,9 @@ class Selection:
     def __repr__(self) -> str:
         best = self.candidates(1)[0]
         return (
-            f"Selection of {len(self.taus)} candidates: tau {best['tau']}, "
-            f"sizes {best['sizes']}, evidence {best['evidence']}"
+            f"Selection of {len(self.taus)} candidates: {best['source']}, "
+            f"sizes {best['sizes']}, evidence {best['evidence']}, "
+            f"stability {self.stability:.2f}" + ("" if self.is_stable else " (low)")
         )
 
     def _repr_html_(self) -> str:

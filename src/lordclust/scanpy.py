@@ -40,7 +40,7 @@ def tl_lord(
     adata : AnnData
         The data of n cells.
     n_clusters : int
-        Number of clusters; with ``proportions="auto"`` the largest number.
+        Number of clusters.
     tau, proportions
         As in :class:`lordclust.BLoRD`. Cell types seldom have equal shares, so both
         are chosen from the data by default.

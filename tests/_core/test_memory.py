@@ -12,6 +12,7 @@ from lordclust._core import memory
 from lordclust._core.memory import Available
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.methods import GKKM
+from models import PAPER
 
 GB = 2**30
 ADVICE = "or a part of the samples"
@@ -83,7 +84,7 @@ def test_paths_in_parallel_take_more(monkeypatch):
     X = np.random.default_rng(0).normal(size=(400, 2))
     room = memory.solver_bytes(400, 2, 400 * 9) * 1.5
     monkeypatch.setattr(memory, "free", lambda: Available(int(room), "for a test"))
-    model = BLoRD(2, proportions=[0.3, 0.7], n_jobs=2, tol=0.1)  # five paths
+    model = BLoRD(2, proportions=[0.3, 0.7], n_jobs=2, tol=0.1, tau=1.0)  # five paths
     with pytest.raises(MemoryError, match="n_jobs=1, for one path at a time"):
         model.fit(X)
     model.set_params(n_jobs=1).fit(X)
@@ -91,7 +92,7 @@ def test_paths_in_parallel_take_more(monkeypatch):
 
 def test_float32_is_not_advised_twice(little):
     with pytest.raises(MemoryError, match=r"Use fewer clusters, or a part"):
-        BLoRD(100, dtype="float32").fit(np.zeros((2000, 2)))
+        PAPER(100, dtype="float32").fit(np.zeros((2000, 2)))
 
 
 @pytest.mark.skipif(memory.free() is None, reason="the room is not known here")

@@ -11,12 +11,19 @@ from sklearn.metrics import mutual_info_score
 from lordclust.choose.evidence import (
     KAPPA,
     N_COMPONENTS,
+    NOTHING,
+    WEIGHT,
     Evidence,
+    Score,
     gaussian_evidence,
-    neighbour_information,
     principal_components,
+    renamed,
     whitened,
 )
+from lordclust.rounding.surprise import between_clusters, entropy, neighbour_surprise
+from strategies import generators, graphs
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 
 
 @pytest.fixture
@@ -57,75 +64,166 @@ def chain_of_predictions(Z):
 def test_the_chain_of_predictions_has_the_same_evidence(d, rng):
     Z = rng.standard_normal((9, d)) * 2 + 1
     constant = 9 * d / 2 * np.log(np.pi)
-    ours = gaussian_evidence(Z, np.zeros(9, int), 1, np.ones(9))[-1]
+    ours = gaussian_evidence(Z, np.zeros(9, int), 1, np.ones(9))
     assert ours - constant == pytest.approx(chain_of_predictions(Z), rel=1e-9)
 
 
-def test_first_columns_are_scored_as_if_alone(rng):
-    Z, labels = blobs(rng, d=5)
-    q = np.ones(60)
-    every = gaussian_evidence(Z, labels, 3, q)
-    for d in range(1, 6):
-        alone = gaussian_evidence(Z[:, :d], labels, 3, q)[-1]
-        assert every[d - 1] == pytest.approx(alone)
+def test_clusters_are_independent(rng):
+    Z, labels = blobs(rng)
+    parts = [
+        gaussian_evidence(Z[labels == j], np.zeros(20, int), 1, np.ones(20))
+        for j in range(3)
+    ]
+    whole = gaussian_evidence(Z, labels, 3, np.ones(60))
+    assert whole == pytest.approx(sum(parts), rel=1e-12)
 
 
 def test_empty_clusters_add_nothing(rng):
     Z, labels = blobs(rng)
-    q = np.ones(60)
-    few, many = (gaussian_evidence(Z, labels, k, q) for k in (3, 7))
-    np.testing.assert_array_equal(few, many)
+    few, many = (gaussian_evidence(Z, labels, k, np.ones(60)) for k in (3, 7))
+    assert few == many
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_weights_count_samples(seed):
-    rng = np.random.default_rng(seed)
-    Z, labels = blobs(rng, 20, 2, 2)
-    times = rng.integers(0, 4, 20)
-    times[0] = 1
-    twice = np.repeat(np.arange(20), times)
-    weighted = gaussian_evidence(Z, labels, 2, times.astype(float))
-    repeated = gaussian_evidence(Z[twice], labels[twice], 2, np.ones(len(twice)))
-    np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
+def test_without_columns_there_is_no_evidence():
+    assert gaussian_evidence(np.zeros((5, 0)), np.zeros(5, int), 1, np.ones(5)) == 0
 
 
 # -- the graph ------------------------------------------------------------------
 
 
-def test_information_of_a_graph_of_single_edges_is_that_of_its_ends(rng):
+@pytest.mark.parametrize(
+    ("p", "wanted"),
+    [
+        ([1.0], 0.0),
+        ([0.5, 0.5], np.log(2)),
+        ([0.5, 0.25, 0.25], 1.5 * np.log(2)),
+        ([1.0, 0.0, 0.0], 0.0),
+        ([[0.25, 0.25], [0.25, 0.25]], np.log(4)),
+    ],
+)
+def test_entropy_by_hand(p, wanted):
+    assert entropy(np.array(p)) == pytest.approx(wanted, abs=1e-15)
+
+
+@FORMS
+def test_surprise_of_two_blocks(form):
+    """An edge leaves its block with probability b / (a + b)."""
+    labels = np.repeat([0, 1], 4)
+    S = np.where(labels[:, None] == labels, 3.0, 1.0)
+    leaves = 1 / 4
+    wanted = -leaves * np.log(leaves) - (1 - leaves) * np.log(1 - leaves)
+    assert neighbour_surprise(form(S), labels, 2) == pytest.approx(wanted)
+
+
+@FORMS
+def test_surprise_of_a_cut_ring(form):
+    """Two of the six edges of each half leave it, counted at one end."""
+    labels = np.repeat([0, 1], 5)
+    p = 2 / 10
+    wanted = -p * np.log(p) - (1 - p) * np.log(1 - p)
+    assert neighbour_surprise(form(ring(10)), labels, 2) == pytest.approx(wanted)
+
+
+@FORMS
+def test_no_surprise_where_blocks_are_apart(form):
+    labels = np.repeat([0, 1, 2], [2, 3, 5])
+    S = (labels[:, None] == labels).astype(float)
+    assert neighbour_surprise(form(S), labels, 3) == pytest.approx(0, abs=1e-12)
+    assert neighbour_surprise(form(0 * S), labels, 3) == 0.0
+
+
+def test_surprise_is_what_information_leaves_of_the_entropy(rng):
     left, right = rng.integers(0, 3, (2, 50))
     S = np.zeros((100, 100))
     i = np.arange(50)
     S[i, i + 50] = S[i + 50, i] = 1.0
     labels = np.concatenate([left, right])
     ends = np.concatenate([left, right]), np.concatenate([right, left])
-    expected = mutual_info_score(*ends)
-    assert neighbour_information(S, labels, 3) == pytest.approx(expected)
+    known = mutual_info_score(*ends)
+    own = entropy(np.bincount(labels, minlength=3) / 100)
+    assert neighbour_surprise(S, labels, 3) == pytest.approx(own - known)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_information_is_between_nothing_and_the_entropy(seed):
-    rng = np.random.default_rng(seed)
-    S = rng.random((12, 12)) * (rng.random((12, 12)) < 0.4)
-    S = S + S.T
-    labels = rng.integers(0, 3, 12)
-    info = neighbour_information(S, labels, 3)
-    joint = np.array([[S[labels == a][:, labels == b].sum() for b in range(3)]
-                      for a in range(3)])  # fmt: skip
-    p = joint.sum(axis=1) / max(joint.sum(), 1e-300)
-    entropy = -(p[p > 0] * np.log(p[p > 0])).sum()
-    assert 0 <= info <= entropy + 1e-12
-    assert neighbour_information(sparse.csr_array(S), labels, 3) == pytest.approx(info)
+@given(graphs(), generators())
+def test_similarities_between_clusters(S, rng):
+    A = S.toarray() if sparse.issparse(S) else np.asarray(S)
+    labels = rng.integers(0, 3, len(A))
+    wanted = [[A[labels == a][:, labels == b].sum() for b in range(3)]
+              for a in range(3)]  # fmt: skip
+    np.testing.assert_allclose(between_clusters(S, labels, 3), wanted, atol=1e-12)
 
 
-def test_a_graph_of_k_blocks_tells_all_there_is():
-    labels = np.repeat([0, 1, 2], [2, 3, 5])
-    S = (labels[:, None] == labels).astype(float)
-    p = np.array([4, 9, 25]) / 38
-    assert neighbour_information(S, labels, 3) == pytest.approx(-p @ np.log(p))
+# -- features -------------------------------------------------------------------
 
 
-# -- both -----------------------------------------------------------------------
+def test_many_features_give_the_same_components_either_way(rng, monkeypatch):
+    X = rng.standard_normal((80, 90)) @ np.diag(0.9 ** np.arange(90))
+    q = rng.random(80) + 0.5
+    dense = principal_components(X, q, 20)
+    monkeypatch.setattr("lordclust.choose.evidence.COVARIANCE_UP_TO", 10)
+    for form in (np.asarray, sparse.csr_array):
+        other = principal_components(form(X), q, 20)
+        assert other.shape == (80, 20)
+        np.testing.assert_allclose(np.abs(other), np.abs(dense), atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(80, 70), (70, 80)])
+def test_components_are_at_most_sixty(shape, rng):
+    X = rng.standard_normal(shape)
+    assert principal_components(X, np.ones(shape[0]), 99).shape[1] == N_COMPONENTS
+
+
+def test_components_are_those_of_the_covariance(rng):
+    X = rng.standard_normal((40, 5)) @ rng.standard_normal((5, 5)) + 3
+    Y = principal_components(X, np.ones(40), 5) * abs(X).max()
+    wanted = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
+    np.testing.assert_allclose(Y.T @ Y / 40, np.diag(wanted), atol=1e-9)
+
+
+def test_whitened_scores_have_unit_covariance(rng):
+    q = rng.random(50)
+    Z = whitened(rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)), q)
+    np.testing.assert_allclose((q[:, None] * Z).T @ Z / q.sum(), np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(q @ Z, 0, atol=1e-12)
+
+
+def test_constant_columns_are_left_out(rng):
+    scores = np.column_stack([rng.standard_normal(30), np.full(30, 7.0)])
+    assert whitened(scores, np.ones(30)).shape == (30, 1)
+    assert whitened(np.ones((4, 2)), np.ones(4)).shape == (4, 0)
+
+
+def test_units_of_features_do_not_matter(rng):
+    X, labels = blobs(rng, d=2)
+    S = ring(60)
+    plain = Evidence(S, 3, X).score(labels)
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    for Y in (X @ turn + 7, X * 1e9, X * 1e-9, X * [5.0, 1.0]):
+        found = Evidence(S, 3, Y).score(labels)
+        assert found.features == pytest.approx(plain.features, rel=1e-6)
+
+
+# -- all together ---------------------------------------------------------------
+
+
+def test_the_score_by_hand(rng):
+    X, labels = blobs(rng)
+    q = np.ones(60)
+    found = Evidence(ring(60), 3, X).score(labels)
+    Z = whitened(principal_components(X, q, 2), q)
+    gain = gaussian_evidence(Z, labels, 3, q) - gaussian_evidence(Z, 0 * labels, 1, q)
+    assert found.features == pytest.approx(gain / 60)
+    assert found.balance == pytest.approx(np.log(3))
+    assert found.surprise == pytest.approx(60 * np.log(2))  # either next cluster
+    wanted = WEIGHT * (found.balance + found.features)
+    assert found.total == pytest.approx(wanted - np.log(found.surprise + NOTHING))
+
+
+@pytest.mark.parametrize("name", Score._fields)
+def test_balance_and_features_count_for_a_partition_and_surprise_against(name):
+    score = Score(10.0, 1.0, 0.5)
+    more = score._replace(**{name: getattr(score, name) + 1})
+    assert (more.total > score.total) == (name != "surprise")
 
 
 def test_true_clusters_beat_others(rng):
@@ -138,22 +236,31 @@ def test_true_clusters_beat_others(rng):
 
 def test_names_of_clusters_do_not_matter(rng):
     X, labels = blobs(rng)
-    one = Evidence(ring(60), 3, X).score(labels)
-    other = Evidence(ring(60), 3, X).score((labels + 1) % 3)
-    np.testing.assert_allclose(one, other, rtol=1e-10)
+    labels[:5] = 0
+    evidence = Evidence(ring(60), 3, X)
+    one = evidence.score(labels)
+    for names in ([1, 2, 0], [2, 1, 0]):
+        assert evidence.score(np.array(names)[labels]) == one
+        fresh = Evidence(ring(60), 3, X).score(np.array(names)[labels])
+        assert fresh == one  # to the last bit
 
 
-def test_units_of_features_do_not_matter_but_for_their_order(rng):
-    """All components together do not see an affine map; leading ones may."""
-    X, labels = blobs(rng, d=3)
-    A = rng.standard_normal((3, 3))
-    q = np.ones(60)
-    for Y in (X @ A + 7, X * 1e9, X * 1e-9):
-        plain, mapped = (
-            gaussian_evidence(whitened(principal_components(M, q), q), labels, 3, q)
-            for M in (X, Y)
-        )
-        assert mapped[-1] == pytest.approx(plain[-1], rel=1e-6)
+def test_names_by_first_appearance():
+    found = renamed(np.array([2, 2, 0, 3, 0]), 5)
+    np.testing.assert_array_equal(found, [0, 0, 1, 2, 1])
+
+
+@given(generators())
+def test_weights_count_samples(rng):
+    X, labels = blobs(rng, 20, 2, 3)
+    S = rng.random((20, 20))
+    S = S + S.T
+    times = rng.integers(0, 4, 20)
+    times[:3] = 1
+    copies = np.repeat(np.arange(20), times)
+    weighted = Evidence(S, 3, X, times.astype(float)).score(labels)
+    copied = Evidence(S[np.ix_(copies, copies)], 3, X[copies]).score(labels[copies])
+    np.testing.assert_allclose(weighted, copied, rtol=1e-6)
 
 
 @pytest.mark.parametrize("spread", [1e150, 1e-150, 1.0])
@@ -163,45 +270,42 @@ def test_scores_are_finite_at_any_scale(spread, rng):
     assert np.all(np.isfinite(score))
 
 
-def test_many_features_give_the_same_components_either_way(rng, monkeypatch):
-    X = rng.standard_normal((80, 90)) @ np.diag(0.9 ** np.arange(90))
-    q = rng.random(80) + 0.5
-    dense = principal_components(X, q)
-    monkeypatch.setattr("lordclust.choose.evidence.COVARIANCE_UP_TO", 10)
-    for form in (np.asarray, sparse.csr_array):
-        other = principal_components(form(X), q)
-        assert other.shape[1] == N_COMPONENTS
-        np.testing.assert_allclose(
-            np.abs(other[:, :20]), np.abs(dense[:, :20]), atol=1e-7
-        )
+@pytest.mark.parametrize("n", [4, 7, 30])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1e9])
+def test_constant_features_say_nothing(n, value):
+    labels = np.arange(n) % 2
+    found = Evidence(ring(n), 2, np.full((n, 3), value)).score(labels)
+    assert found.features == 0.0
 
 
-def test_whitened_scores_have_unit_covariance(rng):
-    q = rng.random(50)
-    Z = whitened(rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)), q)
-    np.testing.assert_allclose((q[:, None] * Z).T @ Z / q.sum(), np.eye(4), atol=1e-9)
+def test_features_never_speak_against_clusters(rng):
+    X = rng.standard_normal((60, 3))
+    assert Evidence(ring(60), 3, X).score(rng.integers(0, 3, 60)).features == 0.0
 
 
-def test_constant_features_say_nothing():
-    labels = np.array([0, 0, 1, 1])
-    score = Evidence(ring(4), 2, np.ones((4, 3))).score(labels)
-    assert (score.features, score.n_components) == (0.0, 0)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_without_features_the_graph_takes_their_place(form):
+@FORMS
+def test_without_features_graph_and_balance_decide(form):
     S = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
     S[0, 10] = S[10, 0] = 0.5
     evidence = Evidence(form(S), 2)
     halves, mixed = np.repeat([0, 1], 10), np.arange(20) % 2
-    assert evidence.score(halves).features > evidence.score(mixed).features
+    assert evidence.score(halves).features == evidence.score(halves).balance
+    assert evidence.score(halves).total > evidence.score(mixed).total
 
 
-def test_negative_similarities_count_for_nothing(rng):
+@FORMS
+def test_negative_similarities_count_for_nothing(form, rng):
     X, labels = blobs(rng)
     S = ring(60)
     T = S.copy()
     T[0, 30] = T[30, 0] = -5.0
-    for form in (np.asarray, sparse.csr_array):
-        a, b = (Evidence(form(M), 3, X).score(labels) for M in (S, T))
-        assert a == b
+    a, b = (Evidence(form(M), 3, X).score(labels) for M in (S, T))
+    assert a == b
+
+
+@given(st.integers(1, 4), generators())
+def test_one_cluster_is_no_surprise(k, rng):
+    X = rng.standard_normal((12, 2))
+    found = Evidence(ring(12), k, X).score(np.zeros(12, int))
+    assert (found.surprise, found.balance) == (0.0, 0.0)
+    assert found.features == pytest.approx(0, abs=1e-12)

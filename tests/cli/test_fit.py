@@ -8,6 +8,7 @@ import pytest
 from lordclust import BLoRD, LoRD, metrics, tau_path
 from lordclust.cli.exits import plain_errors
 from lordclust.cli.progress import FitProgress
+from models import PAPER
 
 COLUMNS = ("--label-column", "class")
 
@@ -23,7 +24,7 @@ def test_labels_are_those_of_the_estimator(run, points, rows):
     assert result.exit_code == 0, result.stderr
     lines, given = table(result.stdout), rows(points)
     X = np.array([[float(row["x"]), float(row["y"])] for row in given])
-    model = BLoRD(3, tau=0.3).fit(X)
+    model = PAPER(3, tau=0.3).fit(X)
     assert list(lines[0]) == ["name", "label", "probability", "uncertainty"]
     assert [row["name"] for row in lines] == [row["name"] for row in given]
     assert [int(row["label"]) for row in lines] == model.labels_.tolist()
@@ -54,7 +55,7 @@ def test_tau_and_shares_are_chosen_unless_given(run, points):
     facts = json.loads(result.stdout)
     assert facts["parameters"]["tau"] == facts["parameters"]["proportions"] == "auto"
     assert sum(facts["sizes"]) == facts["input"]["n_samples"] == 45
-    assert "chosen without labels: tau and proportions" in result.stderr
+    assert "(calibrated without labels)" in result.stderr
 
 
 def test_json_describes_the_run(run, points, tmp_path, rows):
@@ -127,7 +128,7 @@ def test_weights_and_known_labels_come_from_columns(run, points, rows):
     result = run("fit", points, "-k", 3, "--tau", 1, "--strength", 1, *columns)
     assert result.exit_code == 0, result.stderr
     lines = table(result.stdout)
-    model = BLoRD(3, proportions=(None, 1.0))
+    model = BLoRD(3, proportions=(None, 1.0), tau=1.0)
     model.fit(X, sample_weight=weight, known_labels=known)
     assert [int(row["label"]) for row in lines] == model.labels_.tolist()
     assert [row["id"] for row in lines] == [str(i) for i in range(45)]

@@ -3,7 +3,7 @@ import csv
 import numpy as np
 import pytest
 
-from lordclust import BLoRD
+from models import PAPER
 
 COLUMNS = ("--label-column", "class")
 
@@ -32,7 +32,7 @@ def test_fitted_samples_keep_labels_and_probabilities(run, model, points, tmp_pa
 def test_new_samples_are_scaled_as_the_fitted_ones_were(run, model, points, rows):
     X = np.array([[float(row["x"]), float(row["y"])] for row in rows(points)])
     shift, width = X.mean(axis=0), X.std(axis=0)
-    fitted = BLoRD(3, tau=0.4).fit((X - shift) / width)
+    fitted = PAPER(3, tau=0.4).fit((X - shift) / width)
     new = X[::4] + 0.3
     points.with_name("new.csv").write_text(
         "y,extra,x\n" + "".join(f"{y!r},9,{x!r}\n" for x, y in new.tolist())

@@ -60,7 +60,8 @@ def test_a_fit_goes_on_and_writes_the_same_files(
         names = ("-o", "l.csv", "--proba", "p.csv", "--model", "m.lord", "--json", "j")
         return ("fit", points, "-k", 3, *COLUMNS, *options, *names, "--jobs", 1, *more)
 
-    assert run(*command("whole")).exit_code == 0
+    # With a checkpoint, the whole path is followed.
+    assert run(*command("whole", "--checkpoint", "run.ckpt")).exit_code == 0
     whole = {p.name: without_seconds(p) for p in (tmp_path / "whole").iterdir()}
     again = command("killed", "--checkpoint", "run.ckpt")
     killed(4, *again)

@@ -16,6 +16,7 @@ from lordclust.cli.app import main
 from lordclust.graph import KNNGraph
 from lordclust.plots import MembershipDisplay
 from lordclust.report import write_report
+from models import PAPER
 
 X = digests.SMALL
 S = KNNGraph().build(X)
@@ -29,7 +30,7 @@ def fails(task):
 def cut_short():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        BLoRD(3, max_iter=1).fit(X)
+        PAPER(3, max_iter=1).fit(X)
 
 
 def interrupted():
@@ -44,26 +45,26 @@ def picture():
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    MembershipDisplay.from_estimator(BLoRD(3, tau=0.3).fit(X), ax=axes)
+    MembershipDisplay.from_estimator(PAPER(3, tau=0.3).fit(X), ax=axes)
 
 
 TASKS = {
-    "B-LoRD": lambda folder: BLoRD(4, tau=0.3, n_jobs=2).fit(X),
+    "B-LoRD": lambda folder: PAPER(4, tau=0.3, n_jobs=2).fit(X),
     "B-LoRD of several threads": lambda folder: digests.of_model(
-        BLoRD(5, tol=1e-2, n_jobs=2).fit(digests.LARGE)
+        PAPER(5, tol=1e-2, n_jobs=2).fit(digests.LARGE)
     ),
     "LoRD": lambda folder: LoRD(4).fit(X),
-    "random starts": lambda folder: BLoRD(
+    "random starts": lambda folder: PAPER(
         3, start="random", n_init=2, random_state=0
     ).fit(X),
     "auto": lambda folder: BLoRD(3, tau="auto", proportions="auto").fit(X),
     "graph": lambda folder: KNNGraph(search="cells", n_jobs=2).build(X),
-    "suggest_k": lambda folder: suggest_k(S, range(2, 4), random_state=0),
+    "suggest_k": lambda folder: suggest_k(S, range(2, 4)),
     "predict": lambda folder: BLoRD(3).fit(X).predict(X[:5]),
     "file": lambda folder: BLoRD(3).fit(X).save(folder / "model.lord"),
     "report": lambda folder: write_report(folder / "a.html", BLoRD(3).fit(X), X=X),
     "picture": lambda folder: picture(),
-    "error": lambda folder: fails(lambda: BLoRD(3).fit(X * np.nan)),
+    "error": lambda folder: fails(lambda: PAPER(3).fit(X * np.nan)),
     "cut short": lambda folder: cut_short(),
     "interrupted": lambda folder: interrupted(),
 }

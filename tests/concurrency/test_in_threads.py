@@ -16,12 +16,13 @@ from joblib import Parallel, delayed, parallel_config
 import digests
 from lordclust import BLoRD, LoRD, list_methods
 from lordclust.cli.app import main
+from models import PAPER
 
 TASKS = [
-    lambda: BLoRD(4, tau=0.3).fit(digests.SMALL),
+    lambda: PAPER(4, tau=0.3).fit(digests.SMALL),
     lambda: LoRD(4).fit(digests.SMALL),
-    lambda: BLoRD(5, tau=0.3, tol=1e-3, n_jobs=2).fit(digests.LARGE),
-    lambda: BLoRD(4, cluster_sizes=[30, 20, 20, 20]).fit(digests.SMALL),
+    lambda: PAPER(5, tau=0.3, tol=1e-3, n_jobs=2).fit(digests.LARGE),
+    lambda: BLoRD(4, cluster_sizes=[30, 20, 20, 20], tau=1.0).fit(digests.SMALL),
 ]
 ONE_THREAD_HEARS = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(),
@@ -68,7 +69,7 @@ class Clusters(BaseHTTPRequestHandler):
     def do_POST(self):
         wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         try:
-            model = BLoRD(wish["k"], tau=0.3).fit(wish["X"])
+            model = PAPER(wish["k"], tau=0.3).fit(wish["X"])
             status, answer = 200, {"membership": model.membership_.tolist()}
         except ValueError as error:
             status, answer = 400, {"error": str(error)}
@@ -104,7 +105,10 @@ def test_requests_at_once(server):
     with ThreadPoolExecutor(len(parts)) as pool:
         answers = list(pool.map(lambda X: ask(server, X, 3), parts))
     for X, P in zip(parts, answers, strict=True):
-        np.testing.assert_array_equal(P, BLoRD(3, tau=0.3).fit(X).membership_)
+        np.testing.assert_array_equal(
+            P,
+            PAPER(3, tau=0.3).fit(X).membership_,
+        )
 
 
 def test_a_bad_request_harms_no_other(server):
@@ -147,7 +151,7 @@ def test_ctrl_c_while_another_thread_fits():
 def test_ctrl_c_ends_a_fit(n_jobs):
     """In a fit of many threads too; none is left, and the next fit is as before."""
     alone, before = run(0), threading.active_count()
-    endless = BLoRD(5, tau=0.9, tol=1e-300, max_iter=10**8, n_jobs=n_jobs)
+    endless = PAPER(5, start="path", tau=0.9, tol=1e-300, max_iter=10**8, n_jobs=n_jobs)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):

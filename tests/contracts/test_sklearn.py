@@ -3,6 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lordclust import BLoRD, LoRD, list_methods, make_method
+from models import PAPER
 
 WEIGHTS = (
     "a weight is mass in V mu = p, a copy is a vertex: copies change the graph of "
@@ -58,8 +59,8 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         LoRD(3, start="random", n_init=2),
-        BLoRD(3, tau="blocks", n_init=2),
-        BLoRD(3, affinity="precomputed"),
+        PAPER(3, tau="blocks", n_init=2),
+        PAPER(3, affinity="precomputed"),
         *(quick(name) for name in list_methods()),
     ],
     expected_failed_checks=expected_failures,

@@ -1,5 +1,6 @@
 """B-LoRD on workers gives the local solver's answer; no worker holds all of S."""
 
+from functools import partial
 from itertools import pairwise
 
 import dask.array as da
@@ -8,15 +9,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
-from lordclust import BLoRD as Local
 from lordclust.distributed import BLoRD, _crew
 from lordclust.distributed._graph import GraphBuilder
 from lordclust.distributed._spectrum import lanczos, spectrum
 from lordclust.graph import KNNGraph
 from lordclust.solver import path
 from lordclust.solver.spectrum import find_spectrum
+from models import PAPER
 from strategies import block_graph
 
+#: What the workers solve: a whole path, and the most probable clusters.
+Local = partial(PAPER, start="path", rounding="argmax")
 DIGITS = load_digits().data[:200]
 CUTS = [60, 133, 150]
 #: Iterations are the local solver's one by one, so that few of them tell as much.

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from pathlib import Path
 
 from lordclust import BLoRD, LoRD
@@ -9,15 +10,20 @@ from lordclust.datasets import load
 from lordclust.metrics import accuracy, nmi
 
 TABLE = Path(__file__).parent / "table.csv"
+#: The paper's model: equal shares, and the most probable clusters.
+PAPER = partial(BLoRD, proportions="equal", rounding="argmax")
+RANDOM = {"start": "random", "n_init": 3, "random_state": 0}
 MODELS = {
     "lord": lambda k: LoRD(k),
-    "lord random": lambda k: LoRD(k, start="random", n_init=3, random_state=0),
+    "lord random": lambda k: LoRD(k, **RANDOM),
     "blord": lambda k: BLoRD(k),
-    "blord tau=0.3": lambda k: BLoRD(k, tau=0.3),
-    "blord tau=blocks": lambda k: BLoRD(k, tau="blocks"),
-    "blord random": lambda k: BLoRD(
-        k, tau=0.3, start="random", n_init=3, random_state=0
-    ),
+    "blord equal": lambda k: BLoRD(k, proportions="equal"),
+    "blord auto tau=0.3": lambda k: BLoRD(k, tau=0.3),
+    "blord tau=1": lambda k: PAPER(k, tau=1.0),
+    "blord tau=1 path": lambda k: PAPER(k, tau=1.0, start="path"),
+    "blord tau=0.3": lambda k: PAPER(k, tau=0.3),
+    "blord tau=blocks": lambda k: PAPER(k, tau="blocks"),
+    "blord random": lambda k: PAPER(k, tau=0.3, **RANDOM),
 }
 DATA = ("iris", "breast_cancer", "digits", "synthetic-20-40-60-80")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lordclust import BLoRD
 from lordclust.graph import NamedGraph, from_igraph, from_networkx
+from models import PAPER
 
 EDGES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(0.1, 9)), min_size=1
@@ -60,7 +60,7 @@ def test_igraph_names_its_nodes():
 def test_labels_find_their_way_back():
     G = nx.relabel_nodes(nx.barbell_graph(5, 0), lambda i: f"node {9 - i}")
     graph = from_networkx(G)
-    model = BLoRD(2, affinity="precomputed").fit(graph.S)
+    model = PAPER(2, affinity="precomputed").fit(graph.S)
     labels = graph.by_node(model.labels_)
     assert set(labels) == set(G)
     same = {frozenset(n for n in G if labels[n] == j) for j in (0, 1)}

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from lordclust import BLoRD
 from lordclust.graph import KNNGraph
+from models import PAPER
 
 
 def points(n, d, seed=0):
@@ -79,8 +79,8 @@ def test_rows_of_different_lengths_copies_and_lonely_samples():
 
 def test_a_model_takes_distances(X):
     D = kneighbors_graph(X, 12, mode="distance")
-    model = BLoRD(5, affinity=KNNGraph(metric="precomputed")).fit(D)
-    same = BLoRD(5, affinity=KNNGraph(12)).fit(X)
+    model = PAPER(5, affinity=KNNGraph(metric="precomputed")).fit(D)
+    same = PAPER(5, affinity=KNNGraph(12)).fit(X)
     assert np.mean(model.labels_ == same.labels_) > 0.99
     with pytest.raises(ValueError, match="fitted on distances"):
         model.predict(D)

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from lordclust import BLoRD
 from lordclust.graph import KNNGraph, _cells, knn
 from lordclust.graph.euclidean import SEARCH_SPACES
+from models import PAPER
 
 METRICS = list(SEARCH_SPACES)
 
@@ -140,10 +140,10 @@ def test_recall_is_reported_and_the_given_graph_unchanged(monkeypatch):
     monkeypatch.setattr(_cells, "FIRST_CELLS", 4)  # of about 50
     X = points(3000, 40)
     graph = KNNGraph(search="cells", recall=0.5)
-    model = BLoRD(5, affinity=graph, tau=0.1).fit(X)
+    model = PAPER(5, affinity=graph, tau=0.1).fit(X)
     assert 0.5 <= model.recall_ < 1.0
     assert set(vars(graph)) == set(graph.get_params())
-    assert BLoRD(5, tau=0.1).fit(X).recall_ == 1.0
+    assert PAPER(5, tau=0.1).fit(X).recall_ == 1.0
     built = clone(graph)
     built.build(X)
     assert built.recall_ == model.recall_
@@ -160,13 +160,13 @@ def test_the_part_done_rises_to_one():
 
 def test_new_samples_after_an_approximate_search():
     X = points(600, 16)
-    model = BLoRD(5, affinity=KNNGraph(search="cells")).fit(X)
+    model = PAPER(5, affinity=KNNGraph(search="cells")).fit(X)
     assert np.mean(model.predict(X) == model.labels_) > 0.99
 
 
 def test_new_samples_by_inner_product():
     X = points(300, 6)
-    model = BLoRD(3, affinity=KNNGraph(metric="inner_product")).fit(X)
+    model = PAPER(3, affinity=KNNGraph(metric="inner_product")).fit(X)
     new = 3 * points(40, 6, seed=1)
     P = model.predict_proba(new)
     np.testing.assert_allclose(P.sum(axis=1), 1.0)

@@ -7,10 +7,10 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
+from models import GIVEN, MODELS, PAPER
 
 X, _ = make_blobs(40, centers=3, random_state=0)
 S = KNNGraph().build(X)
-MODELS = pytest.mark.parametrize("Model", [LoRD, BLoRD])
 
 
 def spoiled(A, value, where=(3, 2)):
@@ -70,7 +70,6 @@ BAD_PARAMETERS = [
     ({"n_clusters": 41}, ValueError, "n_samples=40, got 41"),
     ({"n_clusters": 3.0}, TypeError, r"n_clusters must be an integer.*got 3\.0"),
     ({"n_clusters": "3"}, TypeError, "n_clusters must be an integer.*got '3'"),
-    ({"n_clusters": None}, TypeError, "n_clusters must be an integer.*got None"),
     ({"proportions": [0.5, 0.5]}, ValueError, "proportions must hold n_clusters=3"),
     ({"proportions": [0.5, 0.5, 0]}, ValueError, "contain 0 at position 2"),
     ({"proportions": [1.5, -1, 0.5]}, ValueError, "contain -1 at position 1"),
@@ -83,9 +82,6 @@ BAD_PARAMETERS = [
     ({"affinity": lambda X: X}, ValueError, "must be a square matrix"),
     ({"affinity": lambda X: np.eye(7)}, ValueError, r"^S must|affinity"),
     ({"start": "pth"}, ValueError, "Unknown start 'pth'. Did you mean 'path'"),
-    ({"start": np.ones((3, 40))}, ValueError, r"start must be .* shape \(40, 3\)"),
-    ({"start": np.full((40, 3), np.nan)}, ValueError, "start must be a finite array"),
-    ({"start": None}, ValueError, "start must be"),
     ({"algorithm": "papr"}, ValueError, "Unknown algorithm.*Did you mean 'paper'"),
     ({"tol": 0}, ValueError, "tol must be a finite number above 0, got 0"),
     ({"tol": -1e-4}, ValueError, "tol must be a finite number above 0"),
@@ -108,6 +104,49 @@ def test_bad_parameters(Model, settings, error, match):
     assert_refused(model, X, error, match)
 
 
+BAD_STARTS = [
+    (np.ones((3, 40)), r"start must be .* shape \(40, 3\)"),
+    (np.full((40, 3), np.nan), "start must be a finite array"),
+    (None, "start must be"),
+]
+
+
+@GIVEN
+@pytest.mark.parametrize(("start", "match"), BAD_STARTS)
+def test_bad_starts(Model, start, match):
+    assert_refused(Model(3, start=start), X, ValueError, match)
+
+
+def labelled(*changes):
+    """Return labels of three clusters, some of them changed."""
+    y = np.arange(40) % 3
+    for place, label in changes:
+        y[place] = label
+    return y
+
+
+@pytest.mark.parametrize(
+    ("start", "match"),
+    [
+        (None, "start='an array'"),
+        (np.ones((40, 3)), "compare many starts, got start='an array'"),
+        ("path", "compare many starts, got start='path'"),
+        ("random", "compare many starts, got start='random'"),
+        (labelled()[:39], "start must hold 40 labels from 0 to 2, or -1 if unknown"),
+        (labelled().astype(float), "start must hold 40 labels.* got float64"),
+        (labelled((3, 3)), "start must hold 40 labels"),
+        (labelled((3, -2)), "start must hold 40 labels"),
+        (labelled((np.s_[1::3], 0)), "start has no sample with label 1"),
+    ],
+)
+def test_bad_starts_of_the_default(start, match):
+    assert_refused(BLoRD(3, start=start), X, ValueError, match)
+
+
+def test_lord_needs_a_number_of_clusters():
+    assert_refused(LoRD(None), X, TypeError, "LoRD needs n_clusters, got None")
+
+
 @pytest.mark.parametrize(
     ("tau", "error", "match"),
     [
@@ -120,7 +159,7 @@ def test_bad_parameters(Model, settings, error, match):
     ],
 )
 def test_bad_tau(tau, error, match):
-    assert_refused(BLoRD(3, tau=tau), X, error, match)
+    assert_refused(PAPER(3, tau=tau), X, error, match)
 
 
 @MODELS
@@ -242,7 +281,7 @@ def test_components_are_found(Model, form):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("tau", ["auto", "n", "blocks", 0.0, 0.3])
 def test_no_similarity_at_all(n, form, tau):
-    model = BLoRD(3, tau=tau, affinity="precomputed").fit(form(np.zeros((n, n))))
+    model = PAPER(3, tau=tau, affinity="precomputed").fit(form(np.zeros((n, n))))
     assert_sound(model)
     assert model.gamma_ == pytest.approx(0, abs=1e-12)
 
@@ -258,8 +297,8 @@ def test_identity(Model, n, form):
 def test_huge_diagonal(shift):
     # gamma takes a multiple of the identity out again: the problem is the same.
     matrix = blocks(10, 10, 10, between=0.05)
-    plain = BLoRD(3, tau=0.7, affinity="precomputed").fit(matrix)
-    moved = BLoRD(3, tau=0.7, affinity="precomputed").fit(matrix + shift * np.eye(30))
+    plain = PAPER(3, tau=0.7, affinity="precomputed").fit(matrix)
+    moved = PAPER(3, tau=0.7, affinity="precomputed").fit(matrix + shift * np.eye(30))
     assert_sound(moved)
     np.testing.assert_allclose(moved.membership_, plain.membership_, atol=1e-3)
 

@@ -16,6 +16,7 @@ from lordclust import BLoRD, LoRD
 from lordclust.files import InputError, read_archive, write_archive
 from lordclust.graph import KNNGraph
 from lordclust.methods._saving import load_model
+from models import PAPER
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(size=(12, 3)), RNG.normal(size=(8, 3)) + 3])
@@ -70,11 +71,13 @@ SETTINGS = st.fixed_dictionaries(
 
 @settings(max_examples=25)
 @given(
-    st.sampled_from([LoRD, BLoRD]), SETTINGS, st.booleans(),
+    st.sampled_from([LoRD, PAPER, BLoRD]), SETTINGS, st.booleans(),
     st.sampled_from(["float64", "float32", "sparse", "frame"]),
 )  # fmt: skip
 def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
     path = tmp_path_factory.mktemp("m") / "m.lord"
+    if Model is BLoRD:
+        parameters.pop("start", None)
     model = Model(2, **parameters)
     data, new = X, NEW
     if kind == "sparse":
@@ -86,22 +89,22 @@ def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
         data, new = X.astype(kind), NEW.astype(kind)
     model.fit(data)
     model.save(path, graph=graph)
-    again = Model.load(path)
+    again = type(model).load(path)
     assert repr(again.get_params()) == repr(model.get_params()).replace(
         "np.int64(1)", "1"
     )
     if not graph:
         del model.affinity_matrix_
-    if Model is BLoRD and not graph:
+    if Model is not LoRD and not graph:
         del model._problem
     assert_equal(model, again, new)
-    if Model is BLoRD and graph:
+    if Model is not LoRD and graph:
         assert agreements_equal(model, again)
 
 
 def test_similarities(tmp_path):
     for S in (SIMILAR, sparse.csr_array(np.where(SIMILAR > 1e-3, SIMILAR, 0))):
-        model = BLoRD(2, affinity="precomputed", tau=0.5).fit(S)
+        model = PAPER(2, affinity="precomputed", tau=0.5).fit(S)
         model.save(tmp_path / "m.lord", force=True)
         again = BLoRD.load(tmp_path / "m.lord")
         assert_equal(model, again, S[:5])
@@ -111,7 +114,7 @@ def test_similarities(tmp_path):
 def test_choice_weights_known_labels_and_links(tmp_path):
     path = tmp_path / "m.lord"
     model = BLoRD(3, tau="auto", proportions="auto").fit(
-        X, RNG.random(20) + 0.5, must_link=[[0, 1]], cannot_link=[[0, 19]]
+        X, sample_weight=RNG.random(20) + 0.5, must_link=[[0, 1]], cannot_link=[[0, 19]]
     )
     model.save(path)
     again = BLoRD.load(path)
@@ -122,14 +125,24 @@ def test_choice_weights_known_labels_and_links(tmp_path):
     assert all(same(getattr(one, f.name), getattr(two, f.name)) for f in fields(one))
     known = np.full(20, -1)
     known[[3, 15]] = 1, 0
-    model = BLoRD(2).fit(X, known_labels=known)
-    model.save(path, force=True)
-    assert_equal(model, BLoRD.load(path))
-    assert agreements_equal(model, BLoRD.load(path))
+    for model in (PAPER(2), BLoRD(2)):
+        model.fit(X, known_labels=known).save(path, force=True)
+        assert_equal(model, BLoRD.load(path))
+        assert agreements_equal(model, BLoRD.load(path))
+
+
+def test_labels_of_another_clustering(tmp_path):
+    path = tmp_path / "m.lord"
+    model = BLoRD.from_labels(X, np.arange(20) // 12)
+    model.save(path)
+    again = BLoRD.load(path)
+    assert_equal(model, again)
+    assert same(again.start, model.start)
+    assert same(again.fit(X).membership_, model.membership_)
 
 
 def test_saved_again_it_is_the_same_file(tmp_path):
-    BLoRD(2, tau=0.3).fit(X).save(tmp_path / "a.lord", extras={"scale": "zscore"})
+    PAPER(2, tau=0.3).fit(X).save(tmp_path / "a.lord", extras={"scale": "zscore"})
     again = BLoRD.load(tmp_path / "a.lord")
     assert again.extras_ == {"scale": "zscore"}
     again.save(tmp_path / "b.lord")
@@ -146,7 +159,7 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
 
 
 def test_without_the_graph_it_is_said(tmp_path):
-    BLoRD(2).fit(X).save(tmp_path / "m.lord", graph=False)
+    PAPER(2).fit(X).save(tmp_path / "m.lord", graph=False)
     again = BLoRD.load(tmp_path / "m.lord")
     assert not hasattr(again, "affinity_matrix_")
     with pytest.raises(AttributeError, match="was saved with graph=False"):
@@ -156,16 +169,16 @@ def test_without_the_graph_it_is_said(tmp_path):
 def test_what_cannot_be_saved(tmp_path):
     path = tmp_path / "m.lord"
     with pytest.raises(NotFittedError):
-        BLoRD(2).save(path)
+        PAPER(2).save(path)
     with pytest.raises(TypeError) as caught:
-        BLoRD(2, affinity=lambda X: SIMILAR).fit(X).save(path)
+        PAPER(2, affinity=lambda X: SIMILAR).fit(X).save(path)
     assert str(caught.value) == (
         "affinity cannot be saved, got function: a model file holds numbers and "
         'text, no code. Instead, fit with a KNNGraph, or with affinity="precomputed" '
         "on S."
     )
     rng = np.random.RandomState(0)
-    model = BLoRD(2, random_state=rng).fit(X)
+    model = PAPER(2, random_state=rng).fit(X)
     with pytest.raises(TypeError, match="random_state cannot be saved"):
         model.save(path)
     model.set_params(random_state=None).save(path)
@@ -179,7 +192,7 @@ def test_what_cannot_be_saved(tmp_path):
 
 def test_of_another_class_or_version(tmp_path):
     path = tmp_path / "m.lord"
-    BLoRD(2).fit(X).save(path)
+    PAPER(2).fit(X).save(path)
     with pytest.raises(InputError) as caught:
         LoRD.load(path)
     assert str(caught.value) == (
@@ -193,7 +206,7 @@ def test_of_another_class_or_version(tmp_path):
 
 
 def test_there_are_no_pickles_inside(tmp_path):
-    BLoRD(2, tau="auto").fit(X).save(tmp_path / "m.lord")
+    PAPER(2, tau="auto").fit(X).save(tmp_path / "m.lord")
     with zipfile.ZipFile(tmp_path / "m.lord") as archive:
         json.loads(archive.read("document.json"))
         for name in archive.namelist():
@@ -208,7 +221,7 @@ SMALL = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "m.lord"
-    BLoRD(2).fit(SMALL).save(path)
+    PAPER(2).fit(SMALL).save(path)
     return path.read_bytes()
 
 
@@ -217,7 +230,11 @@ def loads_equal(path, content):
     path.write_bytes(content)
     with suppress(InputError):
         model = BLoRD.load(path)
-        assert_equal(BLoRD(2).fit(SMALL), model, SMALL)
+        assert_equal(
+            PAPER(2).fit(SMALL),
+            model,
+            SMALL,
+        )
         return True
     return False
 
@@ -306,14 +323,15 @@ def test_forged_arrays(tmp_path, small, name, change, hint):
     [
         ({"best": 10**6}, "best is 1000000"),
         ({"best": None}, "best is None"),
-        ({"paths": [1]}, "rounds is int64"),
+        ({"sources": ["cut"]}, "rounds is int64"),
+        ({"sources": [1]}, "sources|rounds"),
         ({"taus": {"array": "labels_"}}, "taus is int64"),
         ({"sizes": None}, "NoneType"),
     ],
 )
 def test_forged_selections(tmp_path, change, hint):
     path = tmp_path / "m.lord"
-    BLoRD(2, tau="auto").fit(SMALL).save(path)
+    PAPER(2, tau="auto").fit(SMALL).save(path)
     document, arrays = read_archive(path)
     document["fitted"]["selection_"] |= change
     write_archive(path, document, arrays, force=True)
@@ -354,7 +372,7 @@ def test_forged_parameters(tmp_path, small, n_jobs):
 def test_known_labels_of_another_type(tmp_path):
     # The solver would be compiled anew for them, which takes half a minute.
     path = tmp_path / "m.lord"
-    BLoRD(2).fit(SMALL, known_labels=[0, -1, -1, -1, -1, 1]).save(path)
+    PAPER(2).fit(SMALL, known_labels=[0, -1, -1, -1, -1, 1]).save(path)
     document, arrays = read_archive(path)
     arrays["problem.known"] = arrays["problem.known"].astype("i4")
     write_archive(path, document, arrays, force=True)
@@ -374,14 +392,14 @@ def test_forged_sets(tmp_path, small, change):
 
 
 def test_a_choice_does_not_outlive_its_fit():
-    model = BLoRD(2, tau="auto").fit(SMALL)
+    model = PAPER(2, tau="auto").fit(SMALL)
     assert hasattr(model, "selection_")
     assert not hasattr(model.set_params(tau=0.5).fit(SMALL), "selection_")
 
 
 def test_a_graph_with_impossible_settings_is_refused(tmp_path):
     path = tmp_path / "model.lord"
-    BLoRD(2, affinity=KNNGraph(3)).fit(np.arange(8.0)[:, None]).save(path)
+    PAPER(2, affinity=KNNGraph(3)).fit(np.arange(8.0)[:, None]).save(path)
     document, arrays = read_archive(path)
     document["parameters"]["affinity"]["KNNGraph"]["n_neighbors"] = -1
     write_archive(path, document, arrays, force=True)

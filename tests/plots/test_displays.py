@@ -11,12 +11,13 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from lordclust import BLoRD, LoRD, tau_path
-from lordclust.metrics import accuracy
+from lordclust.metrics import accuracy, calibration_error
 from lordclust.plots import (
     BlocksDisplay,
     ConvergenceDisplay,
     MembershipDisplay,
     PathDisplay,
+    ReliabilityDisplay,
     SelectionDisplay,
     SizesDisplay,
     cluster_colours,
@@ -24,14 +25,17 @@ from lordclust.plots import (
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+
+from models import PAPER
 
 X, Y = make_blobs(90, centers=4, n_features=5, cluster_std=3.0, random_state=1)
 
 
 @pytest.fixture(scope="module")
 def model():
-    return BLoRD(4, tau=0.2).fit(X)
+    return PAPER(4, tau=0.2).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +72,10 @@ def drawers(model, path, chosen):
         "sizes": lambda ax: SizesDisplay.from_estimator(model, ax=ax),
         "sizes_of_path": lambda ax: SizesDisplay.from_path(path, 0.3, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(chosen, ax=ax),
+        "reliability": lambda ax: ReliabilityDisplay.from_estimator(model, Y, ax=ax),
+        "reliability_of_predictions": lambda ax: ReliabilityDisplay.from_predictions(
+            Y, model.membership_, name="own", ax=ax
+        ),
     }
 
 
@@ -156,7 +164,7 @@ def test_opacity_of_chance_and_of_certainty():
 
 
 def test_one_cluster_is_opaque(axes):
-    display = MembershipDisplay.from_estimator(BLoRD(1).fit(X), X, ax=axes)
+    display = MembershipDisplay.from_estimator(PAPER(1).fit(X), X, ax=axes)
     np.testing.assert_allclose(display.opacity, 1)
 
 
@@ -167,14 +175,14 @@ def test_many_features_become_principal_components(model, axes):
 
 
 def test_a_single_feature_is_the_first_coordinate(axes):
-    model = BLoRD(2).fit(X[:, :1])
+    model = PAPER(2).fit(X[:, :1])
     found = MembershipDisplay.from_estimator(model, X[:, :1], ax=axes).coordinates
     np.testing.assert_array_equal(found, np.column_stack([X[:, 0], np.zeros(90)]))
 
 
 def test_a_graph_is_laid_out_with_its_clusters_together(model, axes):
     S = model.affinity_matrix_
-    graph = BLoRD(4, tau=0.2, affinity="precomputed").fit(S)
+    graph = PAPER(4, tau=0.2, affinity="precomputed").fit(S)
     for data in (None, S):
         place = MembershipDisplay.from_estimator(graph, data, ax=axes).coordinates
         nearest = KMeans(4, n_init=5, random_state=0).fit_predict(place)
@@ -183,7 +191,7 @@ def test_a_graph_is_laid_out_with_its_clusters_together(model, axes):
 
 def test_the_layout_of_a_graph_in_pieces_is_finite(axes):
     S = np.kron(np.eye(5), np.ones((3, 3)))
-    model = BLoRD(5, affinity="precomputed").fit(S)
+    model = PAPER(5, affinity="precomputed").fit(S)
     place = MembershipDisplay.from_estimator(model, ax=axes).coordinates
     assert np.isfinite(place).all()
     assert len(np.unique(place.round(9), axis=0)) == 15  # no sample hides another
@@ -223,7 +231,7 @@ def test_what_is_no_fitted_clusterer_is_refused():
     with pytest.raises(TypeError, match="must be a clustering estimator, got ndarray"):
         SizesDisplay.from_estimator(X)
     with pytest.raises(NotFittedError):
-        SizesDisplay.from_estimator(BLoRD(3))
+        SizesDisplay.from_estimator(PAPER(3))
     noisy = DBSCAN(eps=1e-3).fit(X)
     with pytest.raises(ValueError, match="noise points of label -1"):
         SizesDisplay.from_estimator(noisy)
@@ -339,7 +347,7 @@ def test_convergence_refuses_what_it_cannot_show(model):
 
 
 def test_bars_are_sizes_and_marks_are_shares(axes):
-    model = BLoRD(3, proportions=[0.2, 0.3, 0.5]).fit(X)
+    model = BLoRD(3, proportions=[0.2, 0.3, 0.5], tau=1.0).fit(X)
     display = SizesDisplay.from_estimator(model, ax=axes)
     assert [bar.get_height() for bar in display.bars_] == model.sizes_.tolist()
     marks = axes.collections[0].get_segments()
@@ -349,9 +357,12 @@ def test_bars_are_sizes_and_marks_are_shares(axes):
 def test_shares_of_weight_are_not_marked(axes):
     """They cannot be compared with numbers of samples."""
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    weighted = SizesDisplay.from_estimator(BLoRD(3).fit(X, sample_weight=w), ax=axes)
+    weighted = SizesDisplay.from_estimator(
+        PAPER(3).fit(X, sample_weight=w),
+        ax=axes,
+    )
     assert weighted.asked is None
-    twice = BLoRD(3).fit(X, sample_weight=np.full(len(X), 2.0))
+    twice = PAPER(3).fit(X, sample_weight=np.full(len(X), 2.0))
     np.testing.assert_allclose(SizesDisplay.from_estimator(twice, ax=axes).asked, 30)
 
 
@@ -365,7 +376,7 @@ def test_bars_at_one_tau_of_a_path(path, axes):
 def test_empty_clusters_have_a_bar(axes):
     X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 20, axis=0)
     X = X + np.random.default_rng(0).normal(size=X.shape)
-    model = BLoRD(4, proportions="auto").fit(X)
+    model = BLoRD(4, proportions="auto", tau=1.0).fit(X)
     display = SizesDisplay.from_estimator(model, ax=axes)
     assert len(display.bars_) == 4
     assert sum(bar.get_height() for bar in display.bars_) == 40
@@ -393,3 +404,35 @@ def test_fifty_clusters_have_fifty_colours():
     assert colours.max() <= 1
     with pytest.raises(ValueError, match="n_clusters must be a positive integer"):
         cluster_colours(0)
+
+
+# -- reliability ----------------------------------------------------------------
+
+
+def test_reliability_draws_the_bins_with_samples(model, axes):
+    display = ReliabilityDisplay.from_estimator(model, Y, bins=8, ax=axes)
+    found = display.found
+    some = found.weight > 0
+    np.testing.assert_array_equal(display.line_.get_xdata(), found.certainty[some])
+    np.testing.assert_array_equal(display.line_.get_ydata(), found.accuracy[some])
+    areas = display.points_.get_sizes()
+    assert areas.argmax() == found.weight[some].argmax()
+    assert found.error == calibration_error(Y, model.membership_, bins=8)
+    assert display.line_.get_label() == f"BLoRD, error {found.error:.3f}"
+
+
+def test_reliability_of_two_models_shares_axes(model, axes):
+    first = ReliabilityDisplay.from_estimator(model, Y, ax=axes)
+    hard = KMeans(4, n_init=1, random_state=0).fit(X)
+    second = ReliabilityDisplay.from_estimator(hard, Y, ax=axes)
+    assert to_hex(first.line_.get_color()) != to_hex(second.line_.get_color())
+    assert len(axes.lines) == 3  # with one diagonal
+    assert second.found.weight[-1] == 1  # labels alone count as certain
+
+
+def test_reliability_passes_settings_on(model, axes):
+    display = ReliabilityDisplay.from_predictions(
+        Y, model.membership_, ax=axes, color="red", label="mine"
+    )
+    assert display.line_.get_color() == "red"
+    assert display.line_.get_label() == "mine"

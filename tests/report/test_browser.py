@@ -10,8 +10,9 @@ import pytest
 from sklearn.datasets import load_digits
 from test_build import made_path
 
-from lordclust import BLoRD, tau_path
+from lordclust import tau_path
 from lordclust.report import write_report
+from models import PAPER
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -79,7 +80,7 @@ def browser():
 def digits(tmp_path_factory):
     """The report of 1797 digits, with hostile names."""
     X, y = load_digits(return_X_y=True)
-    model = BLoRD(10, tau=0.3).fit(X)
+    model = PAPER(10, tau=0.3).fit(X)
     return write_report(
         tmp_path_factory.mktemp("report") / "digits.html",
         model,

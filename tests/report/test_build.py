@@ -16,6 +16,7 @@ from lordclust.metrics import accuracy
 from lordclust.report import build, page, write_report
 from lordclust.report.snapshots import Snapshot, Snapshots, most_uncertain
 from lordclust.result import TauPath
+from models import PAPER
 
 HOSTILE = "</script><script>alert(1)</script><!-- & \u2028 {{data}}"
 X = load_iris().data
@@ -23,7 +24,7 @@ X = load_iris().data
 
 @pytest.fixture(scope="module")
 def model():
-    return BLoRD(3, tau=0.15).fit(X)
+    return PAPER(3, tau=0.15).fit(X)
 
 
 def data_in(file):
@@ -63,14 +64,14 @@ def test_the_page_holds_the_model(model, tmp_path):
 
 def test_pairs_are_those_of_the_model(tmp_path):
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    model = BLoRD(3, tau=0.15).fit(X, sample_weight=w)
+    model = PAPER(3, tau=0.15).fit(X, sample_weight=w)
     data = data_in(write_report(tmp_path / "r.html", model, X=X))
     pairs = [[p.a, p.b, round(p.share, 4)] for p in model.confusable_pairs()]
     assert data["pairs"] == [pairs]
 
 
 def test_colours_are_those_of_the_displays(tmp_path):
-    model = BLoRD(12).fit(X)
+    model = PAPER(12).fit(X)
     data = data_in(write_report(tmp_path / "r.html", model, X=X))
     assert data["colours"]["light"] == as_hex(cluster_colours(12))
     assert len(set(data["colours"]["dark"])) == 12
@@ -79,7 +80,7 @@ def test_colours_are_those_of_the_displays(tmp_path):
 
 
 def test_sparse_memberships_have_a_page(tmp_path):
-    model = BLoRD(3, tau=0.15, proba_top=2).fit(X)
+    model = PAPER(3, tau=0.15, proba_top=2).fit(X)
     data = data_in(write_report(tmp_path / "r.html", model, X=X))
     assert data["sizes"] == [model.sizes_.tolist()]
 
@@ -126,7 +127,7 @@ def test_tables_of_the_run(tmp_path):
         '<td class="number">12.35</td>', "<dt>seconds</dt><dd>1.5</dd>",
         "<dt>random_state</dt><dd>none</dd>", "<dt>converged</dt><dd>yes</dd>",
         f"<dt>objective</dt><dd>{auto.objective_:.4g}</dd>", "<dt>lordclust</dt>",
-        f"<td>{auto.selection_.evidence[auto.selection_.best]:.1f}</td>",
+        f"<td>{auto.selection_.evidence[auto.selection_.best]:.3f}</td>",
     ):  # fmt: skip
         assert shown in text
     assert text.count("<dt>numpy</dt>") == 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from lordclust import BLoRD, LoRD, tau_path
+from lordclust import LoRD, tau_path
 from lordclust.report.snapshots import (
     Snapshot,
     Snapshots,
@@ -15,6 +15,7 @@ from lordclust.report.snapshots import (
     matching_columns,
     take_snapshots,
 )
+from models import PAPER
 from strategies import generators
 
 X = load_iris().data
@@ -22,7 +23,7 @@ X = load_iris().data
 
 @pytest.fixture(scope="module")
 def model():
-    return BLoRD(3, tau=0.15).fit(X)
+    return PAPER(3, tau=0.15).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +33,14 @@ def path(model):
 
 def test_shares_of_weight_are_left_out():
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    model = BLoRD(3, tau=0.15).fit(X, sample_weight=w)
+    model = PAPER(3, tau=0.15).fit(X, sample_weight=w)
     found = take_snapshots(model, None)
     assert found.shares is None
     np.testing.assert_array_equal(found.weight, model._weight)
 
 
 def test_sparse_memberships_are_read():
-    model = BLoRD(3, tau=0.15, proba_top=2).fit(X)
+    model = PAPER(3, tau=0.15, proba_top=2).fit(X)
     found = take_snapshots(model, None)
     np.testing.assert_array_equal(found.first.P, model.membership_.toarray())
 
@@ -106,8 +107,8 @@ def test_errors(model, path):
     with pytest.raises(ValueError, match="needs a model or a path, got neither"):
         take_snapshots(None, None)
     with pytest.raises(ValueError, match="BLoRD instance is not fitted yet"):
-        take_snapshots(BLoRD(3), None)
+        take_snapshots(PAPER(3), None)
     with pytest.raises(ValueError, match="the model has no tau"):
         take_snapshots(LoRD(3).fit(X), path)
     with pytest.raises(ValueError, match=r"\(150, 2\), got \(150, 3\)"):
-        take_snapshots(BLoRD(2).fit(X), path)
+        take_snapshots(PAPER(2).fit(X), path)

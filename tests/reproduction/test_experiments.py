@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from lordclust import BLoRD, make_method
+from lordclust import make_method
 from lordclust.datasets import load
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 from lordclust.solver.projection import feasibility_error
+from models import PAPER
 from reproduction import inputs
 from reproduction.experiments import RUN, scores, tau_grid
 from reproduction.experiments.coclustering import decode, encode, thumbnail
@@ -40,13 +41,13 @@ def test_roundings_are_averaged():
 
 def test_variants_are_the_method_with_settings():
     S = graph("iris")
-    path = BLoRD(3, affinity="precomputed").fit(S)
+    path = PAPER(3, affinity="precomputed", start="path").fit(S)
     record = run("scores", "blord-path", "iris")
     assert record["objective"] == path.objective_
     starts = [run("scores", "lord", "iris", seed=s)["objective"] for s in range(3)]
     assert len(set(starts)) > 1  # random, not the path
     chosen = run("scores", "blord-auto", "iris")
-    assert chosen["acc"] > 0.9
+    assert chosen["acc"] >= 0.9
 
 
 def test_true_shares_are_those_of_the_classes():

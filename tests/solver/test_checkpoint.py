@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from lordclust import BLoRD, LoRD, tau_path
+from lordclust import LoRD, tau_path
 from lordclust.files import InputError, read_archive, write_archive
 from lordclust.graph import KNNGraph
 from lordclust.solver import checkpoint as module
 from lordclust.solver import kernels
+from models import PAPER
 from strategies import block_graph
 
 CHILD = """
@@ -171,10 +172,10 @@ def fitted(model):
 @pytest.mark.parametrize(
     "model",
     [
-        BLoRD(4, tau=0.6),
-        BLoRD(4, proportions=[0.4, 0.3, 0.2, 0.1], random_state=3),
-        BLoRD(4, tau="n", n_init=2),
-        LoRD(4),
+        PAPER(4, tau=0.6, start="path"),
+        PAPER(4, proportions=[0.4, 0.3, 0.2, 0.1], random_state=3, start="path"),
+        PAPER(4, tau="n", n_init=2, start="path"),
+        LoRD(4, start="path"),
     ],
     ids=["one path", "five paths", "two paths", "lord"],
 )
@@ -198,11 +199,14 @@ def test_a_fit_goes_on(model, tmp_path, monkeypatch):
 
 def test_what_has_no_path_is_refused(tmp_path):
     X, file = load_digits().data[:60], tmp_path / "a.ckpt"
-    for model in (BLoRD(3, start="random"), LoRD(3, algorithm="paper")):
+    for model in (
+        PAPER(3, start="random"),
+        LoRD(3, algorithm="paper"),
+    ):
         with pytest.raises(ValueError, match="checkpoint saves a path, but start="):
             model.fit(X, checkpoint=file)
     with pytest.raises(ValueError, match='checkpoint saves a path to one tau, but "a'):
-        BLoRD(3, tau="auto").fit(X, checkpoint=file)
+        PAPER(3, tau="auto").fit(X, checkpoint=file)
 
 
 # -- refusals ----------------------------------------------------------------------
@@ -253,7 +257,7 @@ def test_no_checkpoint_at_all(blocks, tmp_path):
     file.write_text("Dear diary")
     with pytest.raises(InputError, match=r"is not a checkpoint.*delete this one"):
         tau_path(blocks, 3, checkpoint=file)
-    BLoRD(2).fit(np.arange(8.0)[:, None]).save(tmp_path / "model.lord")
+    PAPER(2).fit(np.arange(8.0)[:, None]).save(tmp_path / "model.lord")
     with pytest.raises(InputError, match="not a checkpoint of version 1"):
         tau_path(blocks, 3, checkpoint=tmp_path / "model.lord")
 
@@ -267,7 +271,7 @@ def test_places_that_cannot_be_written(blocks, tmp_path):
         with pytest.raises(TypeError, match="checkpoint must be the name of a file"):
             tau_path(blocks, 3, checkpoint=bad)
         with pytest.raises(TypeError, match="checkpoint must be the name of a file"):
-            BLoRD(2).fit([[0.0], [1.0], [5.0]], checkpoint=bad)
+            PAPER(2).fit([[0.0], [1.0], [5.0]], checkpoint=bad)
 
 
 @settings(

@@ -5,11 +5,12 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from lordclust import BLoRD, LoRD, tau_path
+from lordclust import LoRD, tau_path
 from lordclust.graph import KNNGraph
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import feasibility_error
+from models import PAPER
 from strategies import block_graph
 
 
@@ -33,7 +34,7 @@ def test_sums_are_exact_up_to_rounding(options):
     S = block_graph(np.random.default_rng(0), [25, 20, 15], between=0.05)[0]
     S = np.asarray(S.toarray() if hasattr(S, "toarray") else S)
     weight = np.arange(1.0, 61) if "sample_weight" in options else None
-    model = BLoRD(3, tau=0.3, affinity="precomputed", dtype=np.float32)
+    model = PAPER(3, tau=0.3, affinity="precomputed", dtype=np.float32)
     model.fit(S, sample_weight=weight)
     assert model.membership_.dtype == model.V_.dtype == np.float32
     np.testing.assert_allclose(model.membership_.sum(axis=1), 1, rtol=1e-6)
@@ -60,7 +61,7 @@ def test_lord(digits):
 
 def test_exact_sizes_and_few_clusters_a_sample():
     options = {"rounding": "exact", "proba_top": 2, "dtype": "float32"}
-    model = BLoRD(5, tau=0.2, **options).fit(load_digits().data[:200])
+    model = PAPER(5, tau=0.2, **options).fit(load_digits().data[:200])
     assert model.sizes_.tolist() == [40] * 5
     assert model.membership_.dtype == model.V_.dtype == np.float32
 
@@ -88,4 +89,4 @@ def test_refusals(digits, bad):
     with pytest.raises(ValueError, match='dtype must be "float64" or "float32"'):
         tau_path(digits, 10, dtype=bad)
     with pytest.raises(ValueError, match='dtype must be "float64" or "float32"'):
-        BLoRD(3, dtype=bad).fit(load_digits().data[:50])
+        PAPER(3, dtype=bad).fit(load_digits().data[:50])

@@ -7,11 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-from lordclust import BLoRD
 from lordclust.solver.omega import Omega
-from lordclust.solver.start import given_start, random_start, sinkhorn_start
+from lordclust.solver.start import (
+    given_start,
+    random_start,
+    sinkhorn_start,
+    sized_labels,
+)
+from models import PAPER
 from oracles import off_omega
-from strategies import generators, mus
+from strategies import block_graph, generators, mus
 
 HALF = [np.sqrt(0.5)] * 2
 
@@ -109,9 +114,9 @@ def test_labels_are_a_start():
 
 def test_a_fit_from_labels_ends_where_its_path_does():
     X, _ = make_blobs(200, centers=4, random_state=0, cluster_std=0.5)
-    known = BLoRD(4, tau=0.6).fit(X)
+    known = PAPER(4, tau=0.6).fit(X)
     wrong = np.where(np.arange(200) % 7 == 0, 0, known.labels_)
-    model = BLoRD(4, tau=0.6, start=wrong).fit(X)
+    model = PAPER(4, tau=0.6, start=wrong).fit(X)
     assert model.objective_ == pytest.approx(known.objective_, rel=1e-6)
     np.testing.assert_array_equal(model.labels_, known.labels_)
 
@@ -154,3 +159,28 @@ def test_a_given_start_must_fit(V):
         ValueError, match=r"start must be a finite array of shape \(3, 2"
     ):
         given_start(V, Omega.of(np.array(HALF), 3))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sized_labels_have_the_shares_and_move_no_more_than_they_must(weighted):
+    rng = np.random.default_rng(0)
+    S, y = block_graph(rng, [70, 50, 20, 0], inside=0.3)
+    p = rng.uniform(0.5, 1.5, 140) if weighted else np.ones(140)
+    omega = Omega.of(np.full(4, 0.5), 140, p / p.sum())
+    labels = sized_labels(S, y, omega)
+    sizes = np.bincount(labels, omega.weight, minlength=4)
+    before = np.bincount(y, omega.weight, minlength=4)
+    np.testing.assert_allclose(sizes, 35, atol=2.0 if weighted else 0)
+    least = np.maximum(before - 35, 0).sum()
+    moved = omega.weight[labels != y].sum()
+    assert moved == pytest.approx(least, abs=4.0 if weighted else 0)
+
+
+def test_sized_labels_keep_known_samples():
+    rng = np.random.default_rng(0)
+    S, y = block_graph(rng, [70, 50, 20], inside=0.3)
+    known = np.where(rng.random(140) < 0.4, y, -1)
+    omega = Omega.of(np.sqrt([0.4, 0.3, 0.3]), 140, known=known)
+    labels = sized_labels(S, y, omega)
+    np.testing.assert_array_equal(np.bincount(labels), [56, 42, 42])
+    np.testing.assert_array_equal(labels[known >= 0], y[known >= 0])

@@ -18,6 +18,7 @@ from lordclust.solver.arrays import array_ascent
 from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import random_start
+from models import PAPER
 from problems import blord_problem
 from strategies import random_graph
 
@@ -57,7 +58,14 @@ def test_every_iteration_is_the_compiled_one(sparse, kind):
     np.testing.assert_allclose(ours.get(), compiled.get(), atol=1e-9)
 
 
-@pytest.mark.parametrize("model", [BLoRD(10), BLoRD(10, tau=0.3), LoRD(10)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PAPER(10),
+        PAPER(10, tau=0.3),
+        LoRD(10),
+    ],
+)
 def test_fits_agree_to_eight_digits(model):
     known = model.fit(DIGITS)
     ours = type(model)(**model.get_params() | {"device": DEVICE}).fit(DIGITS)
@@ -69,15 +77,15 @@ def test_fits_agree_to_eight_digits(model):
 def test_random_starts_and_weights():
     weight = np.arange(1.0, len(IRIS) + 1)
     options = {"n_clusters": 3, "tau": 0.4, "start": "random", "random_state": 0}
-    known = BLoRD(**options).fit(IRIS, sample_weight=weight)
-    ours = BLoRD(**options, device=DEVICE).fit(IRIS, sample_weight=weight)
+    known = PAPER(**options).fit(IRIS, sample_weight=weight)
+    ours = PAPER(**options, device=DEVICE).fit(IRIS, sample_weight=weight)
     np.testing.assert_allclose(ours.all_objectives_, known.all_objectives_, rtol=1e-8)
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0])
 def test_single_precision_agrees_to_five_digits(tau):
-    known = BLoRD(10, tau=tau).fit(DIGITS)
-    ours = BLoRD(10, tau=tau, device=DEVICE, dtype="float32").fit(DIGITS)
+    known = PAPER(10, tau=tau).fit(DIGITS)
+    ours = PAPER(10, tau=tau, device=DEVICE, dtype="float32").fit(DIGITS)
     assert ours.converged_
     assert ours.objective_ == pytest.approx(known.objective_, rel=1e-5)
     assert ours.membership_.sum(axis=1) == pytest.approx(np.ones(300), abs=1e-12)
@@ -94,11 +102,12 @@ def test_tensors_are_taken(kind):
             T = T.to_sparse_csr()
     if kind == "coo":
         T = T.to_sparse()
-    model = BLoRD(3, affinity="precomputed", device=DEVICE).fit(T)
-    known = BLoRD(3, affinity="precomputed").fit(sp.csr_array(S))
+    model = PAPER(3, affinity="precomputed", device=DEVICE).fit(T)
+    known = PAPER(3, affinity="precomputed").fit(sp.csr_array(S))
     np.testing.assert_array_equal(model.labels_, known.labels_)
     np.testing.assert_array_equal(
-        BLoRD(3, device=DEVICE).fit(torch.as_tensor(IRIS)).labels_, known.labels_
+        PAPER(3, device=DEVICE).fit(torch.as_tensor(IRIS)).labels_,
+        known.labels_,
     )
 
 
@@ -107,13 +116,13 @@ def test_tensors_are_taken(kind):
 
 def test_an_unknown_device_is_refused():
     with pytest.raises(ValueError, match=r"Unknown device 'gpu'\. .*Known: cpu, cuda"):
-        BLoRD(3, device="gpu").fit(IRIS)
+        PAPER(3, device="gpu").fit(IRIS)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_cuda_without_a_device_is_refused():
     with pytest.raises(ValueError, match="PyTorch sees none here"):
-        BLoRD(3, device="cuda").fit(IRIS)
+        PAPER(3, device="cuda").fit(IRIS)
 
 
 def test_a_missing_torch_is_named(monkeypatch):

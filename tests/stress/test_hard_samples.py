@@ -8,6 +8,7 @@ from certificates import LONG, blord_residual, blord_value, feasibility
 from lordclust import BLoRD
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
+from models import PAPER
 
 
 def weights(X, q, nth=7):
@@ -38,7 +39,7 @@ def test_the_unit_changes_no_bit(power):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_fit(name):
-    model = BLoRD(3, tau=0.3).fit(SAMPLES[name])
+    model = PAPER(3, tau=0.3).fit(SAMPLES[name])
     S, V = model.affinity_matrix_, model.V_
     assert np.isfinite(S.data).all()
     assert feasibility(model.membership_, model.proportions_) < 1e-12
@@ -49,12 +50,18 @@ def test_a_fit(name):
 
 @pytest.mark.parametrize("e", [-300, -150, 150, 300])
 def test_labels_do_not_depend_on_the_unit(e):
-    assert accuracy(TRUTH, BLoRD(3).fit_predict(BLOBS * 10.0**e)) == 1
+    assert (
+        accuracy(
+            TRUTH,
+            PAPER(3).fit_predict(BLOBS * 10.0**e),
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, N])
 def test_as_many_clusters_as_samples(n):
-    model = BLoRD(n, rounding="exact").fit(BLOBS[:n])
+    model = BLoRD(n, rounding="exact", tau=1.0, proportions="equal").fit(BLOBS[:n])
     assert sorted(model.labels_) == list(range(n))
     assert feasibility(model.membership_, model.proportions_) < 1e-12
 

@@ -1,30 +1,43 @@
-"""Evidence for a partition: its clusters in feature space, and on the graph.
+"""Evidence for a partition: separation on the graph, balance, and features.
 
-Two terms, both in nats (natural units of log probability), are added:
+The evidence for labels z of n samples is
 
-- How much better k Gaussians explain the features than one: the log Bayes factor,
-  means and full covariances integrated out, on the leading principal components.
-- How well the label of a neighbour predicts a sample's own: n times the mutual
-  information between the two ends of an edge.
+    1.5 (H(z) + F / n) - log(h + 8)
 
-The graph evens out density, so it carries little information on the sizes of clusters;
-their covariances do. Gaussians alone may cut through a dense region; the graph helps.
+where
+
+- h is n times the entropy of a sample's label given that of a neighbour, in nats: how
+  much the graph fails to tell where a cluster ends. It enters by its logarithm, because
+  its unit is unknown: neighbours are not independent, and how strongly similar samples
+  belong together differs from one data set to another. Ratios remain. Eight nats, or
+  one in each of eight places, count as nothing.
+- H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
+  there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
+  middle: the logarithm of h falls by 1.6 to 2.2 times the loss of entropy.
+- F is the log Bayes factor of k Gaussian clusters against one, on the leading k - 1
+  principal components, which the centres of k clusters span.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.rounding.spectral import TINY, random_walk_eigenvectors
+from lordclust.rounding.spectral import TINY
+from lordclust.rounding.surprise import entropy, neighbour_surprise
+from lordclust.solver.seeds import without_negative
 
-#: Largest number of leading components over which evidence is compared.
+#: Weight of balance and features against the logarithm of the surprise.
+WEIGHT = 1.5
+#: Surprise, in nats, that counts as nothing.
+NOTHING = 8.0
+#: Largest number of components.
 N_COMPONENTS = 60
-#: Above this many features their covariance is not formed.
+#: Above this many samples and features no matrix of their products is formed.
 COVARIANCE_UP_TO = 1500
 #: Prior of a cluster's mean: N(0, Sigma / KAPPA), nearly flat.
 KAPPA = 0.01
@@ -33,26 +46,28 @@ ROUNDING = 1e-12
 
 
 class Score(NamedTuple):
-    """Evidence for a partition, in nats.
+    """Evidence for a partition.
 
     Attributes
     ----------
+    surprise : float
+        n times the entropy of a label given that of a neighbour, in nats.
+    balance : float
+        Entropy of the shares, in nats.
     features : float
-        Log Bayes factor of the clusters against one Gaussian.
-    graph : float
-        n times the mutual information between the labels of neighbours.
-    n_components : int
-        Number of leading components with the largest log Bayes factor.
+        Log Bayes factor of the clusters against one Gaussian, in nats per sample;
+        without features, the balance again.
     """
 
+    surprise: float
+    balance: float
     features: float
-    graph: float
-    n_components: int
 
     @property
     def total(self) -> float:
-        """Sum of both."""
-        return self.features + self.graph
+        """The evidence."""
+        gain = WEIGHT * (self.balance + self.features)
+        return gain - float(np.log(self.surprise + NOTHING))
 
 
 class Evidence:
@@ -65,8 +80,7 @@ class Evidence:
     n_clusters : int
         Labels are from 0 to ``n_clusters - 1``.
     X : ndarray or sparse of shape (n, d), optional
-        The features. Without them, eigenvectors of the random walk on the graph are
-        used instead.
+        The features. Without them balance counts twice.
     weight : ndarray of shape (n,), optional
         Weights of the samples; 1 by default.
     """
@@ -81,14 +95,11 @@ class Evidence:
         n = S.shape[0]
         self.k, self.has_features = n_clusters, X is not None
         self.weight = np.ones(n) if weight is None else weight
-        S = _without_negative(S)
-        self.edges = _weighted(S, self.weight)
-        scores = (
-            spectral_components(S)
-            if X is None
-            else principal_components(X, self.weight)
-        )
-        self.Z = whitened(scores, self.weight)
+        self.edges = _weighted(without_negative(S), self.weight)
+        self.Z = np.zeros((n, 0))
+        if X is not None and n_clusters > 1:
+            scores = principal_components(X, self.weight, n_clusters - 1)
+            self.Z = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
         self.baseline = gaussian_evidence(self.Z, everyone, 1, self.weight)
         self._seen: dict[bytes, Score] = {}
@@ -97,51 +108,44 @@ class Evidence:
         """Return the evidence for labels; equal partitions are scored once."""
         # The last bits depend on how clusters are numbered: use the numbers of the key,
         # whichever of several threads comes first.
-        labels = _renamed(labels, self.k)
+        labels = renamed(labels, self.k)
         key = labels.tobytes()
         if key not in self._seen:
             self._seen[key] = self._score(labels)
         return self._seen[key]
 
-    def surprise(self, labels: IntArray) -> float:
-        """Return n times the entropy of a label given that of a neighbour, in nats."""
-        joint = _between_clusters(self.edges, labels, self.k)
-        if joint.sum() <= 0:
-            return np.inf  # without edges there are no neighbours
-        ends = joint.sum(axis=1) / joint.sum()
-        entropy = -float((ends[ends > 0] * np.log(ends[ends > 0])).sum())
-        known = neighbour_information(self.edges, labels, self.k)
-        return float(self.weight.sum()) * max(0.0, entropy - known)
-
     def _score(self, labels: IntArray) -> Score:
+        total = float(self.weight.sum())
+        sizes = np.bincount(labels, self.weight, minlength=self.k)
         gain = gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
-        shared = neighbour_information(self.edges, labels, self.k)
-        # Without components nothing is explained.
-        best = int(gain.argmax()) if len(gain) else -1
-        features = max(0.0, float(gain[best])) if best >= 0 else 0.0
-        return Score(features, float(self.weight.sum()) * shared, best + 1)
+        surprise = total * neighbour_surprise(self.edges, labels, self.k)
+        balance = entropy(sizes / total)
+        # Without features, balance stands in for what they would say.
+        features = max(0.0, gain) / total if self.has_features else balance
+        return Score(surprise, balance, features)
 
 
 def gaussian_evidence(
     Z: FloatArray, labels: IntArray, n_clusters: int, weight: FloatArray
-) -> FloatArray:
-    """Return log p(Z | labels) on the first d columns, for each d, up to constants.
+) -> float:
+    """Return log p(Z | labels), up to constants.
 
     Clusters are Gaussians of unknown mean m and covariance Sigma, with the prior
     Sigma ~ inverse Wishart(d + 2, I), m ~ N(0, Sigma / KAPPA), integrated out: for N
-    samples of mean m and scatter W,
+    samples of mean m and scatter W in d columns,
 
-        sum_{i=3..d+2} [lgamma((N + i)/2) - lgamma(i/2)] - (d + 2 + N)/2 logdet M_d
+        sum_{i=3..d+2} [lgamma((N + i)/2) - lgamma(i/2)] - (d + 2 + N)/2 logdet M
             + d/2 log(KAPPA / (KAPPA + N)),   M = I + W + KAPPA N / (KAPPA + N) m m'
-
-    where M_d is the leading block of M. The other columns are assumed to follow the
-    same distribution for all labels, so that different d can be compared.
     """
-    D = Z.shape[1]
-    d = np.arange(1, D + 1)
-    total = np.zeros(D)
+    d = Z.shape[1]
+    if d == 0:
+        return 0.0
+    i = np.arange(3, d + 3)
+    order = np.argsort(labels, kind="stable")
+    bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    total = 0.0
     for j in range(n_clusters):
-        mine = labels == j
+        mine = order[bounds[j] : bounds[j + 1]]
         q = weight[mine]
         N = q.sum()
         if N <= 0:
@@ -149,37 +153,11 @@ def gaussian_evidence(
         Y = Z[mine]
         mean = q @ Y / N
         Y = np.sqrt(q)[:, None] * (Y - mean)
-        M = np.eye(D) + Y.T @ Y + KAPPA * N / (KAPPA + N) * np.outer(mean, mean)
-        logdet = 2 * np.log(np.diag(cholesky(M, lower=True))).cumsum()
-        gammas = (gammaln((N + d + 2) / 2) - gammaln((d + 2) / 2)).cumsum()
-        total += gammas - (d + 2 + N) / 2 * logdet + d / 2 * np.log(KAPPA / (KAPPA + N))
-    return total
-
-
-def neighbour_information(S: Graph, labels: IntArray, n_clusters: int) -> float:
-    """Return the mutual information between the labels at the ends of an edge.
-
-    Edges are drawn with probabilities proportional to their similarities, which must
-    not be negative.
-    """
-    joint = _between_clusters(S, labels, n_clusters)
-    if joint.sum() <= 0:
-        return 0.0
-    joint = joint / joint.sum()
-    alone = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    seen = joint > 0
-    return max(0.0, float((joint[seen] * np.log(joint[seen] / alone[seen])).sum()))
-
-
-def _between_clusters(S: Graph, labels: IntArray, k: int) -> FloatArray:
-    """Return the total similarity between each pair of clusters."""
-    if sparse.issparse(S):
-        edges = sparse.coo_array(S)
-        pairs = labels[edges.row] * k + labels[edges.col]
-        sums = np.bincount(pairs, edges.data, minlength=k * k)
-        return np.asarray(sums.reshape(k, k), dtype=np.float64)
-    member = (labels[:, None] == np.arange(k)).astype(np.float64)
-    return np.asarray(member.T @ (S @ member))
+        M = np.eye(d) + Y.T @ Y + KAPPA * N / (KAPPA + N) * np.outer(mean, mean)
+        logdet = 2 * np.log(np.diag(cholesky(M, lower=True))).sum()
+        total += (gammaln((N + i) / 2) - gammaln(i / 2)).sum()
+        total += d / 2 * np.log(KAPPA / (KAPPA + N)) - (d + 2 + N) / 2 * logdet
+    return float(total)
 
 
 def _weighted(S: Graph, weight: FloatArray) -> Graph:
@@ -193,24 +171,38 @@ def _weighted(S: Graph, weight: FloatArray) -> Graph:
     return S
 
 
-def principal_components(X: Graph, weight: FloatArray) -> FloatArray:
+def principal_components(X: Graph, weight: FloatArray, count: int) -> FloatArray:
     """Return the leading principal component scores of X, at most 60 columns."""
-    d = X.shape[1]
+    n, d = X.shape
+    count = min(count, N_COMPONENTS)
     size = float(abs(X).max()) or 1.0  # squares of very large or small numbers
     X, root = X / size, np.sqrt(weight / weight.sum())
     mean = np.asarray(root**2 @ X)
-    if d > COVARIANCE_UP_TO:
-        axes = _leading_axes(X, mean, root)
+    if min(n, d) > COVARIANCE_UP_TO:
+        axes = _leading_axes(X, mean, root, count)
     else:
         Y = root[:, None] * ((X.toarray() if sparse.issparse(X) else X) - mean)
-        axes = np.linalg.eigh(Y.T @ Y)[1][:, : -min(N_COMPONENTS, d) - 1 : -1]
+        if d <= n:
+            axes = _top_eigenvectors(Y.T @ Y, count)
+        else:
+            axes = Y.T @ _top_eigenvectors(Y @ Y.T, count)
+            axes = axes / np.maximum(np.linalg.norm(axes, axis=0), TINY)
     return np.asarray(X @ axes - mean @ axes)
 
 
-def _leading_axes(X: Graph, mean: FloatArray, root: FloatArray) -> FloatArray:
+def _top_eigenvectors(A: FloatArray, count: int) -> FloatArray:
+    """Return the leading eigenvectors of a symmetric matrix."""
+    d = len(A)
+    first = max(0, d - count)
+    return np.asarray(eigh(A, subset_by_index=[first, d - 1])[1][:, ::-1])
+
+
+def _leading_axes(
+    X: Graph, mean: FloatArray, root: FloatArray, count: int
+) -> FloatArray:
     """Return the leading right singular vectors of diag(root) (X - 1 mean')."""
     n, d = X.shape
-    count = min(N_COMPONENTS, min(n, d) - 1)
+    count = min(count, min(n, d) - 1)
     if count < 1:
         return np.zeros((d, 0))
     centred = LinearOperator(
@@ -222,12 +214,6 @@ def _leading_axes(X: Graph, mean: FloatArray, root: FloatArray) -> FloatArray:
     start = np.random.default_rng(0).standard_normal(min(n, d))
     _, _, Vt = svds(centred, count, v0=start)
     return np.asarray(Vt[::-1].T)
-
-
-def spectral_components(S: Graph) -> FloatArray:
-    """Return eigenvectors of the random walk on the graph, without the trivial one."""
-    count = min(N_COMPONENTS + 1, max(1, S.shape[0] // 2))
-    return random_walk_eigenvectors(S, count).vectors[:, 1:]
 
 
 def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
@@ -248,14 +234,7 @@ def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(solve_triangular(factor, Z.T, lower=True).T)
 
 
-def _without_negative(S: Graph) -> Graph:
-    """Return S with negative entries replaced by zero."""
-    if sparse.issparse(S):
-        return sparse.csr_array(S.maximum(0)) if S.nnz and S.data.min() < 0 else S
-    return np.maximum(S, 0)
-
-
-def _renamed(labels: IntArray, k: int) -> IntArray:
+def renamed(labels: IntArray, k: int) -> IntArray:
     """Return labels numbered by first appearance, the same for equal partitions."""
     found, first = np.unique(labels, return_index=True)
     rank = np.zeros(k, dtype=np.int32)

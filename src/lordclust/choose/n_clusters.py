@@ -1,40 +1,73 @@
-"""The number of clusters: eigengap, and stability under other edge weights."""
+"""The number of clusters: a gap of the graph, separation, and how clusters fit.
+
+The score of k is the sum of
+
+    gap:         log(l_(k+1) / l_k) - 2 log(k / (k - 1))
+    separation:  log(l_(k+1) / (h + NOTHING))
+    fit:         H + F - 2.5 log k
+
+where
+
+- l_1 <= l_2 <= ... are the eigenvalues of I - D^-1/2 S D^-1/2. A small l_k: the graph
+  has k parts. A large l_(k+1): none of them separates further. On an evenly filled
+  interval l_k is proportional to (k - 1)^2: of all shapes without clusters it has the
+  largest ratios, which count as 0.
+- h, H and F are surprise, balance and features of the partition into k clusters with
+  the most evidence, see :mod:`lordclust.choose.evidence`, but F is measured on the
+  same principal components for every k. Without features, F counts as log k.
+
+The separation compares what lies within clusters to what lies between them. It does not
+depend on the scale of either, and can be as good for many clusters as for few; log h
+alone would always prefer few.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from sklearn.metrics.cluster import pair_confusion_matrix
-from sklearn.utils import check_random_state
 
 from lordclust._core.colors import BLUE, INK, ORANGE, PALE, QUIET
 from lordclust._core.html import html_table
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count, check_k_range, missing_extra
-from lordclust.graph import make_affinity
-from lordclust.rounding.spectral import normalized_eigenvectors
-from lordclust.solver.tau_path import tau_path
+from lordclust.choose.evidence import (
+    Evidence,
+    Score,
+    gaussian_evidence,
+    principal_components,
+    whitened,
+)
+from lordclust.graph import KNNGraph, make_affinity
+from lordclust.graph.kernel import check_samples
+from lordclust.rounding.spectral import Eigen
+from lordclust.rounding.surprise import entropy, neighbour_surprise
+from lordclust.solver.seeds import Seeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: A coarse path is enough to compare partitions. It begins too late for the race of
-#: tau_path, which would hide that there are several optima.
-TAUS, TOL = np.geomspace(0.06, 1, 9), 1e-3
-#: Fewer paths leave no pairs when one of them is left out for the standard error.
-FEWEST_PATHS = 3
+#: Largest number of clusters by default.
+MAX_CLUSTERS = 20
+#: Principal components on which all k are compared.
+N_FEATURES = 10
+#: Eigenvalues below this count as nothing.
+GAP = 1e-3
+#: Surprise, in nats, that counts as nothing.
+NOTHING = 2.0
+#: Price of clusters, in units of log k.
+PRICE = 2.5
+#: Labels among which the partition of each k is chosen.
+SEEDS = ("cut", "centres", "tree", "uneven_tree")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KSuggestion:
-    """How well each number of clusters fits a graph; see :func:`suggest_k`.
+    """How well each number of clusters fits; see :func:`suggest_k`.
 
     Attributes
     ----------
@@ -43,14 +76,18 @@ class KSuggestion:
     eigenvalues : ndarray of float
         The smallest eigenvalues of I - D^-1/2 S D^-1/2, increasing: one more than the
         largest of ``ks``, if there are as many.
-    eigengaps : ndarray of shape (m,)
-        For each k the (k+1)-th eigenvalue minus the k-th.
-    stability : ndarray of shape (m,)
-        Mean adjusted Rand index between the partitions of reweighted graphs.
-    errors : ndarray of shape (m,)
-        Standard errors of ``stability``.
+    surprise : ndarray of shape (m,)
+        n times the entropy of a sample's label given that of a neighbour, in nats.
+    gap : ndarray of shape (m,)
+        Logarithm of the ratio of the (k+1)-th eigenvalue to the k-th, minus that of an
+        evenly filled interval.
+    separation : ndarray of shape (m,)
+        Logarithm of the ratio of the (k+1)-th eigenvalue to the surprise plus 2.
+    fit : ndarray of shape (m,)
+        Entropy of the shares, plus what clusters gain on the features in nats per
+        sample, minus 2.5 log k; -inf if no partition into k clusters was found.
     score : ndarray of shape (m,)
-        ``eigengaps + stability``.
+        ``gap + separation + fit``.
 
     Examples
     --------
@@ -63,13 +100,14 @@ class KSuggestion:
 
     ks: IntArray
     eigenvalues: FloatArray
-    eigengaps: FloatArray
-    stability: FloatArray
-    errors: FloatArray
+    surprise: FloatArray
+    gap: FloatArray
+    separation: FloatArray
+    fit: FloatArray
     score: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "score", self.eigengaps + self.stability)
+        object.__setattr__(self, "score", self.gap + self.separation + self.fit)
 
     @property
     def ranking(self) -> IntArray:
@@ -86,15 +124,8 @@ class KSuggestion:
         """The k of the second-best score, if more than one was compared."""
         return int(self.ranking[1]) if len(self.ks) > 1 else None
 
-    @property
-    def plausible_ks(self) -> IntArray:
-        """Those ks whose score is within one standard error of the best."""
-        best = int(np.argmax(self.score))
-        near = self.score >= self.score[best] - self.errors[best]
-        return np.asarray(self.ks[near])
-
     def plot(self, ax: Axes | None = None) -> tuple[Axes, Axes]:
-        """Plot the score, and below it the eigengaps; the best k is orange.
+        """Plot the score, and below it the gaps; the best k is orange.
 
         Parameters
         ----------
@@ -123,10 +154,9 @@ class KSuggestion:
     def _repr_html_(self) -> str:
         """Return a table for notebooks, the best k in bold."""
         rows = [
-            [f"{k}", f"{gap:.3f}", f"{stable:.3f} ± {error:.3f}", f"{score:.3f}"]
-            for k, gap, stable, error, score in _columns(self)
+            [f"{k}", *(f"{part:.2f}" for part in parts)] for k, *parts in _columns(self)
         ]
-        head = ["k", "eigengap", "stability", "score"]
+        head = ["k", "gap", "separation", "fit", "score"]
         best = int(np.argmax(self.score))
         return html_table(f"{_headline(self)}.", head, rows, marked=best)
 
@@ -136,23 +166,22 @@ def suggest_k(
     k_range: Iterable[int] | None = None,
     *,
     affinity: Affinity = "precomputed",
-    n_paths: int = 10,
-    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> KSuggestion:
-    """Suggest the number of clusters of a graph.
+    """Suggest the number of clusters.
 
-    Two measures of each k are added, both 0 without structure and 1 for perfect
-    structure, so that no weight has to be chosen:
+    For each k the graph is cut into k clusters in several ways, and the partition with
+    the most evidence is kept. The score of k is the sum of three parts:
 
-    - The eigengap, between the k-th and the (k+1)-th eigenvalue of the normalised
-      Laplacian [1]_. A small k-th eigenvalue: the graph has k parts. A large
-      (k+1)-th: none of them splits further.
-    - The stability of B-LoRD's partition. Every edge weight is multiplied by an
-      independent draw from the exponential distribution of mean 1 (the Bayesian
-      bootstrap [2]_), and a path in tau is followed on each of ``n_paths`` such
-      graphs. Stability is the mean adjusted Rand index of all pairs of partitions,
-      which is 0 for partitions that agree by chance only.
+    - The gap: the logarithm of the ratio of the (k+1)-th to the k-th eigenvalue of the
+      normalised Laplacian [1]_, minus that of an evenly filled interval.
+    - The separation: the logarithm of the ratio of the (k+1)-th eigenvalue, which is
+      small if a cluster falls apart, to the surprise, which is large if clusters are
+      not apart: n times the entropy of a sample's label given that of a neighbour, in
+      nats, plus 2.
+    - The fit: the entropy of the shares, plus the log Bayes factor per sample of k
+      Gaussian clusters against one on the leading 10 principal components, minus
+      2.5 log k. Without features, the Bayes factor counts as log k.
 
     Parameters
     ----------
@@ -163,123 +192,157 @@ def suggest_k(
         or to n/2 if that is less: clusters of one sample are not informative.
     affinity : {"precomputed", "knn"}, KNNGraph or callable, default="precomputed"
         How S is computed from the first argument, as in :class:`lordclust.BLoRD`.
-    n_paths : int, default=10
-        Number of reweighted graphs, at least 3. The time grows in proportion; standard
-        errors shrink.
-    random_state : int, RandomState or None, default=None
-        Seed of the weights and starts; with None the result is the same every time.
+        Samples also serve as features; pass them if there are any.
     n_jobs : int, optional
-        Number of threads, one path each; all cores by default. The result does not
+        Number of threads, one k each; all cores by default. The result does not
         depend on it.
 
     Returns
     -------
     suggestion : KSuggestion
-        With ``best_k``, ``runner_up``, the measures for each k, and ``plot()``.
+        With ``best_k``, ``runner_up``, the parts of the score, and ``plot()``.
 
     Notes
     -----
-    The cost is ``n_paths`` coarse paths for each k. For large n pass fewer ``n_paths``
-    or a shorter ``k_range``, or a graph of some of the samples.
+    The result is the same every time, and does not depend on the order of the samples.
+    Eigenvectors are computed once, for the largest k.
 
-    The partitions have clusters of equal share. If the true shares are far from equal,
-    a large cluster is cut in the same way each time, and a larger k may score best. On
-    graphs of points in two or three dimensions, or of long, thin clusters, many k are
-    almost equally good. Look at the plot and at ``plausible_ks``.
-
-    Two partitions into one cluster, or into single samples, always agree; this counts
-    as 0.
+    The score compares numbers of clusters; it does not test whether there are any. One
+    cluster is compared only if ``k_range`` contains 1; its gap counts as 0.
 
     References
     ----------
     .. [1] von Luxburg, "A tutorial on spectral clustering", Statistics and Computing,
        2007.
-    .. [2] Rubin, "The Bayesian bootstrap", Annals of Statistics, 1981.
 
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
     >>> from lordclust import suggest_k
     >>> X, _ = make_blobs(200, centers=4, n_features=5, random_state=0)
-    >>> suggest_k(X, range(2, 9), affinity="knn").best_k
+    >>> suggest_k(X, affinity="knn").best_k
     4
     """
-    S = make_affinity(affinity, S, nonnegative="suggest_k")
+    X = None if _is_precomputed(affinity) else check_samples(S)
+    S = make_affinity(affinity, S if X is None else X, nonnegative="suggest_k")
+    ks = check_k_range(k_range, S.shape[0])
+    return _compared(S, X, np.ones(S.shape[0]), ks, n_jobs)
+
+
+def best_n_clusters(
+    S: Graph,
+    X: Graph | None,
+    weight: FloatArray,
+    max_clusters: int = MAX_CLUSTERS,
+    *,
+    n_jobs: int | None = None,
+) -> KSuggestion:
+    """Compare 2 to ``max_clusters`` clusters of weighted samples.
+
+    Parameters
+    ----------
+    S : ndarray or csr_array of shape (n, n)
+        The graph. Negative entries count as 0.
+    X : ndarray or sparse of shape (n, d), or None
+        The features.
+    weight : ndarray of shape (n,)
+        Weights of the samples.
+    max_clusters : int, default=20
+        Largest number of clusters, at most n/2.
+    n_jobs : int, optional
+        Number of threads; all cores by default.
+
+    Returns
+    -------
+    suggestion : KSuggestion
+
+    Examples
+    --------
+    >>> best_n_clusters(np.kron(np.eye(3), np.ones((4, 4))), None, np.ones(12)).best_k
+    3
+    """
     n = S.shape[0]
-    ks = check_k_range(k_range, n)
-    seeds = _seeds(n_paths, random_state)
-    eigenvalues = _laplacian_eigenvalues(S, min(int(ks[-1]) + 1, n))
-    gaps = np.append(np.diff(eigenvalues), 0.0)  # there is none above the last
-    stability, errors = np.array(list(_stabilities(S, ks, seeds, n_jobs))).T
-    return KSuggestion(ks, eigenvalues, gaps[ks - 1], stability, errors)
+    last = min(check_count(max_clusters, "max_clusters"), max(2, n // 2), n)
+    ks = np.arange(min(2, last), last + 1)
+    return _compared(S, X, weight, ks, n_jobs)
 
 
-def _seeds(n_paths: int, random_state: Seed) -> IntArray:
-    """Return a seed for each reweighted graph."""
-    if check_count(n_paths, "n_paths") < FEWEST_PATHS:
-        raise ValueError(
-            f"n_paths must be at least {FEWEST_PATHS}, got {n_paths}. With fewer paths "
-            "the standard error cannot be computed."
-        )
-    rng = check_random_state(0 if random_state is None else random_state)
-    return np.asarray(rng.randint(np.iinfo(np.int32).max, size=n_paths))
+def _is_precomputed(affinity: Affinity) -> bool:
+    """Return whether the samples are given by similarities or distances alone."""
+    name = affinity.metric if isinstance(affinity, KNNGraph) else affinity
+    return isinstance(name, str) and name == "precomputed"
 
 
-def _laplacian_eigenvalues(S: Graph, count: int) -> FloatArray:
-    """Return the smallest eigenvalues of the normalised Laplacian, increasing."""
-    return np.asarray(np.maximum(1 - normalized_eigenvectors(S, count).values, 0.0))
+def _compared(
+    S: Graph, X: Graph | None, weight: FloatArray, ks: IntArray, n_jobs: int | None
+) -> KSuggestion:
+    """Return the score of each k."""
+    n, last = S.shape[0], int(ks[-1])
+    threads = count_threads(n_jobs)
+    whole = Seeds(S, min(last + 1, n), X)
+    eigen = whole.eigen
+    judge = _Judge(S, X, weight, last)
+
+    def judged(k: int) -> tuple[float, float]:
+        seeds = Seeds(whole.S, k, X)
+        vars(seeds)["eigen"] = Eigen(eigen.values[:k], eigen.vectors[:, :k])
+        return judge.surprise_and_fit(seeds) if k > 1 else (0.0, 0.0)
+
+    with ThreadPoolExecutor(min(threads, len(ks))) as pool:
+        surprise, fit = np.array(list(pool.map(judged, ks.tolist()))).T
+    eigenvalues = np.maximum(1 - eigen.values, 0.0)
+    logs = np.log(eigenvalues + GAP)
+    logs = np.append(logs, logs[-1])  # k = n: there is no next one
+    even = 2 * np.log(ks / np.maximum(ks - 1, 1))
+    gap = np.where(ks > 1, logs[ks] - logs[ks - 1] - even, 0.0)
+    separation = logs[ks] - np.log(surprise + NOTHING)
+    return KSuggestion(ks, eigenvalues, surprise, gap, separation, fit)
 
 
-def _stabilities(
-    S: Graph, ks: IntArray, seeds: IntArray, n_jobs: int | None
-) -> Iterator[tuple[float, float]]:
-    """Yield stability and standard error for each k."""
+class _Judge:
+    """Chooses a partition for each k and scores it, on components computed once."""
 
-    def follow(seed: int) -> list[IntArray]:
-        return _partitions(_reweighted(S, np.random.default_rng(seed)), ks, seed)
+    def __init__(
+        self, S: Graph, X: Graph | None, weight: FloatArray, last: int
+    ) -> None:
+        self.weight, self.has_features = weight, X is not None
+        self.edges = Evidence(S, 1, None, weight).edges
+        self.Z = np.zeros((S.shape[0], 0))
+        if X is not None:
+            count = max(N_FEATURES, last - 1)
+            self.Z = whitened(principal_components(X, weight, count), weight)
 
-    with ThreadPoolExecutor(min(count_threads(n_jobs), len(seeds))) as pool:
-        graphs = list(pool.map(follow, seeds.tolist()))
-    for partitions in zip(*graphs, strict=True):
-        yield _stability(list(partitions))
+    def surprise_and_fit(self, seeds: Seeds) -> tuple[float, float]:
+        """Return both for the partition with the most evidence.
 
+        An empty cluster is none: without a partition into k clusters the fit is -inf.
+        """
+        k = seeds.k
+        found: list[tuple[Score, IntArray]] = []
+        for name in SEEDS:
+            labels = getattr(seeds, name)
+            if labels is not None and np.bincount(labels, minlength=k).min() > 0:
+                found.append((self._score(labels, k), labels))
+        if not found:
+            return 0.0, -np.inf
+        score, labels = max(found, key=lambda one: one[0].total)
+        F = self._gain(labels, k, N_FEATURES) if self.has_features else np.log(k)
+        return score.surprise, score.balance + F - PRICE * np.log(k)
 
-def _reweighted(S: Graph, rng: np.random.Generator) -> Graph:
-    """Return S with every edge weight times a draw of mean 1."""
-    if sparse.issparse(S):
-        half = sparse.triu(S, format="csr")
-        half.data = half.data * rng.exponential(size=half.nnz)
-        return sparse.csr_array(half + sparse.triu(half, 1).T)
-    half = np.triu(S * rng.exponential(size=S.shape))
-    return half + np.triu(half, 1).T
+    def _score(self, labels: IntArray, k: int) -> Score:
+        """Return the evidence for labels, as for a given number of clusters."""
+        total = float(self.weight.sum())
+        sizes = np.bincount(labels, self.weight, minlength=k)
+        surprise = total * neighbour_surprise(self.edges, labels, k)
+        gain = self._gain(labels, k, k - 1)
+        return Score(surprise, entropy(sizes / total), max(0.0, gain))
 
-
-def _partitions(S: Graph, ks: IntArray, seed: int) -> list[IntArray]:
-    """Return the labels at the end of a path for each k."""
-    labels = []
-    for k in ks.tolist():
-        path = tau_path(S, k, taus=TAUS, tol=TOL, random_state=seed, n_jobs=1)
-        labels.append(path.labels[-1].astype(np.int32))
-    return labels
-
-
-def _stability(partitions: list[IntArray]) -> tuple[float, float]:
-    """Return the mean agreement of all pairs, and its jackknife standard error."""
-    m = len(partitions)
-    A = np.zeros((m, m))
-    for i, j in combinations(range(m), 2):
-        A[i, j] = A[j, i] = _agreement(partitions[i], partitions[j])
-    total = A.sum()
-    others = (total - 2 * A.sum(axis=1)) / ((m - 1) * (m - 2))  # one path left out
-    return total / (m * (m - 1)), float(np.sqrt((m - 1) * others.var()))
-
-
-def _agreement(a: IntArray, b: IntArray) -> float:
-    """Return the adjusted Rand index, and 0 for partitions that always agree."""
-    apart, only_b, only_a, both = (int(c) for c in pair_confusion_matrix(a, b).ravel())
-    most = (both + only_a) * (only_a + apart) + (both + only_b) * (only_b + apart)
-    # One cluster, or one for each sample: the index would be 0 / 0.
-    return 2 * (both * apart - only_a * only_b) / most if most else 0.0
+    def _gain(self, labels: IntArray, k: int, count: int) -> float:
+        """Return the log Bayes factor per sample on the leading components."""
+        Z, one = self.Z[:, :count], np.zeros_like(labels)
+        gain = gaussian_evidence(Z, labels, k, self.weight)
+        gain -= gaussian_evidence(Z, one, 1, self.weight)
+        return gain / float(self.weight.sum())
 
 
 # -- text and plots ---------------------------------------------------------------
@@ -288,17 +351,15 @@ def _agreement(a: IntArray, b: IntArray) -> float:
 def _lines(found: KSuggestion) -> Iterator[str]:
     """Yield a headline, and a line for each k."""
     yield f"{_headline(found)}."
-    near = ", ".join(str(k) for k in found.plausible_ks)
-    yield f"Within one standard error of the best: {near}."
-    yield "    k  eigengap     stability  score"
-    for k, gap, stable, error, score in _columns(found):
+    yield "    k    gap  separation    fit   score"
+    for k, gap, separation, fit, score in _columns(found):
         mark = "  <" if k == found.best_k else ""
-        yield f"{k:5d}{gap:10.3f}{stable:7.3f} ±{error:5.3f}{score:7.3f}{mark}"
+        yield f"{k:5d}{gap:7.2f}{separation:12.2f}{fit:7.2f}{score:8.2f}{mark}"
 
 
-def _columns(found: KSuggestion) -> Iterator[tuple[Any, ...]]:
-    """Return an iterator over (k, eigengap, stability, its error, score)."""
-    columns = (found.ks, found.eigengaps, found.stability, found.errors, found.score)
+def _columns(found: KSuggestion) -> Iterator[tuple[int, float, float, float, float]]:
+    """Return an iterator over (k, gap, separation, fit, score)."""
+    columns = (found.ks, found.gap, found.separation, found.fit, found.score)
     return zip(*columns, strict=True)
 
 
@@ -326,34 +387,25 @@ def _panels(ax: Axes | None) -> tuple[Axes, Axes]:
 
 
 def _draw_score(axes: Axes, found: KSuggestion) -> None:
-    """Draw score and stability, and name the best k and the runner-up."""
+    """Draw the score, and name the best k."""
     ks, best = found.ks, int(np.argmax(found.score))
-    low, high = found.stability - found.errors, found.stability + found.errors
-    axes.fill_between(ks, low, high, color=PALE, alpha=0.6, lw=0)
-    axes.plot(
-        ks, found.stability, color=BLUE, lw=1.5, label="stability, ± one standard error"
-    )
-    axes.plot(
-        ks, found.score, color=INK, lw=2, marker="o", ms=4.5,
-        label="score = stability + eigengap",
-    )  # fmt: skip
+    axes.plot(ks, found.score, color=BLUE, lw=2, marker="o", ms=4.5, label="score")
     axes.plot(ks[best], found.score[best], "o", ms=9, color=ORANGE, zorder=3)
     axes.annotate(
         f"k = {found.best_k}", (ks[best], found.score[best]), xytext=(0, 9),
         textcoords="offset points", ha="center", color=ORANGE, weight="bold",
     )  # fmt: skip
-    axes.set_ylim(min(0.0, low.min()), 1.15 * max(found.score.max(), high.max()))
-    axes.legend(frameon=False, fontsize=9, labelcolor=QUIET)
+    axes.margins(y=0.15)
     axes.tick_params(labelbottom=False)
     _style(axes, found, _headline(found))
 
 
 def _draw_gaps(axes: Axes, found: KSuggestion) -> None:
-    """Draw the eigengaps as bars."""
+    """Draw the gaps as bars."""
     colours = [ORANGE if k == found.best_k else PALE for k in found.ks]
-    axes.bar(found.ks, found.eigengaps, width=0.6, color=colours)
+    axes.bar(found.ks, found.gap, width=0.6, color=colours)
     axes.set_xlabel("number of clusters k", color=QUIET, size=10)
-    _style(axes, found, "Eigengap")
+    _style(axes, found, "Gap of the eigenvalues")
 
 
 def _style(axes: Axes, found: KSuggestion, title: str) -> None:

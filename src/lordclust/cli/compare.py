@@ -17,6 +17,7 @@ from lordclust.cli.exits import (
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
+    counted,
     force_option,
     input_options,
     quiet_option,
@@ -161,7 +162,7 @@ class Comparison:
             return row | {"note": str(error) or type(error).__name__}
         self.models.append(fitted.model)
         labels = fitted.model.labels_
-        sizes = np.sort(np.bincount(labels, minlength=self.request.n_clusters))[::-1]
+        sizes = np.sort(np.bincount(labels, minlength=counted(self.request)))[::-1]
         return row | {
             "seconds": round(fitted.seconds, 4),
             "objective": float(getattr(fitted.model, "objective_", np.nan)),

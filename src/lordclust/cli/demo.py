@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: The files that the demo writes, and the method that they show.
 FILES = ("labels.csv", "membership.csv", "path.csv", "demo.png")
-SHOWN = 'B-LoRD, tau="n"'
+SHOWN = "B-LoRD"
 #: Clusters; samples of the warm-up; rows of the table of the path.
 K, FEW, LINES = 10, 200, 8
 #: A warm-up that takes longer than this many seconds is compiling the solver.
@@ -130,8 +130,11 @@ def _methods() -> dict[str, tuple[Any, str]]:
 
     spectral = SpectralClustering(K, affinity="precomputed", random_state=0)
     return {
-        "B-LoRD, tau=1": (BLoRD(K, affinity="precomputed"), "S"),
-        SHOWN: (BLoRD(K, tau="n", affinity="precomputed"), "S"),
+        SHOWN: (BLoRD(K), "X"),
+        "B-LoRD, equal shares": (
+            BLoRD(K, proportions="equal", tau=1.0, affinity="precomputed"),
+            "S",
+        ),
         "LoRD": (LoRD(K, affinity="precomputed"), "S"),
         "SpectralClustering": (spectral, "S"),
         "KMeans, 10 starts": (KMeans(K, n_init=10, random_state=0), "X"),
@@ -202,8 +205,9 @@ def _print_tables(demo: Demo) -> None:
     )
     tables.draw(demo.scores, decimals=3, bold="LoRD")
     click.echo(
-        "\nacc, nmi, purity: 1 is best. B-LoRD and LoRD are set to ten equal clusters\n"
-        f"(n/k = {n / K:.1f}). KMeans uses the pixels, the others the graph.\n"
+        "\nacc, nmi, purity: 1 is best. B-LoRD finds the sizes of its clusters; its\n"
+        f"second row and LoRD are set to equal shares (n/k = {n / K:.1f}). KMeans\n"
+        "uses the pixels, the others the graph, which B-LoRD builds first.\n"
         f"\nB-LoRD from soft to hard: {taus} values of tau in "
         f"{demo.path_seconds:.2f} s.\n"
     )
@@ -220,7 +224,8 @@ def _writers(demo: Demo) -> dict[str, Writer]:
     from lordclust.files import atomic_file
 
     P, y = demo.model.membership_, demo.data.y
-    ids, labels, best = range(len(P)), demo.model.labels_, P.max(axis=1)
+    ids, labels = range(len(P)), demo.model.labels_
+    best = P[ids, labels]
     columns: dict[str, tables.Columns] = {
         "labels.csv": {"id": ids, "label": labels, "probability": best, "digit": y},
         "membership.csv": {"id": ids, **{f"p{j}": P[:, j] for j in range(K)}},
@@ -260,9 +265,8 @@ def draw(demo: Demo) -> Figure:
         _draw_blocks(figure.add_subplot(blocks[place]), demo, tau)
     texts = (
         (0.035, 0.945, 17, "bold", "B-LoRD on handwritten digits"),
-        (0.035, 0.905, 10.5, "normal", f"{len(demo.data.y)} images, ten clusters of "
-         f"equal share, no labels used. At tau = {demo.model.tau_:.2f}, "
-         f"{demo.scores[1]['acc']:.1%} are grouped with their true digit. "
+        (0.035, 0.905, 10.5, "normal", f"{len(demo.data.y)} images, ten clusters, no "
+         f"labels used. {demo.scores[0]['acc']:.1%} are grouped with their true digit. "
          "Orange: another digit."),
         (RIGHT, 0.337, 11, "bold", "Probability that two images share a cluster"),
         (RIGHT, 0.311, 9.5, "normal", f"{BLOCK_SAMPLES} images, sorted by cluster. "

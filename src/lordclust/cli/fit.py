@@ -84,9 +84,10 @@ def fit(
 ) -> None:
     """Cluster the samples in INPUT (a file, or - for stdin) into K clusters.
 
-    B-LoRD, the default, chooses tau and the shares of the clusters itself, without
-    labels; some of the K clusters may then be empty. With --proportions equal, or
-    with given shares or sizes, they are met exactly.
+    B-LoRD, the default, finds the clusters and their shares itself, without labels,
+    and calibrates the probabilities. With --proportions equal, or with given shares
+    or sizes, the labels meet them exactly. With -k auto it also chooses the number of
+    clusters, at most 20.
 
     The output has one line per sample: its id (or number), its label, the
     probability of that label, and its uncertainty from 0 to 1.

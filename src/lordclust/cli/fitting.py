@@ -12,7 +12,7 @@ import click
 
 from lordclust._core.typing import IntArray
 from lordclust._core.validation import unknown_name
-from lordclust.cli.options import FitRequest
+from lordclust.cli.options import FitRequest, counted
 from lordclust.cli.samples import Samples
 from lordclust.graph import KNNGraph
 from lordclust.methods._callbacks import Listener, heard_by
@@ -22,7 +22,7 @@ from lordclust.registry import METHODS
 class Estimator(Protocol):
     """The attributes of every method that the commands use."""
 
-    n_clusters: int
+    n_clusters: int | None
     takes_graph: bool
     labels_: IntArray
     objective_: float
@@ -67,6 +67,8 @@ def parameters(
         "affinity": ("--affinity", affinity(request, precomputed)),
         "n_jobs": ("--jobs", request.jobs),
     }
+    if method != "blord":
+        counted(request)
     known = METHODS[method].load()().get_params()
     given: dict[str, Any] = {"n_clusters": request.n_clusters}
     if "random_state" in known and method not in ("blord", "lord"):
@@ -82,7 +84,7 @@ def parameters(
 
 
 def shares(request: FitRequest, *, auto: bool = False) -> object:
-    """Return proportions; by default equal ones, or "auto"."""
+    """Return proportions; by default None, or "auto"."""
     given, strength = request.proportions, request.strength
     if strength is not None:
         if given == "auto":
@@ -93,7 +95,7 @@ def shares(request: FitRequest, *, auto: bool = False) -> object:
         return (None if given == "equal" else given, strength)
     if given is None and auto and request.cluster_sizes is None:
         return "auto"
-    return None if given == "equal" else given
+    return given
 
 
 def affinity(request: FitRequest, precomputed: bool) -> str | KNNGraph | None:

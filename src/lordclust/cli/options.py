@@ -44,6 +44,17 @@ def numbers(
     return parse
 
 
+def clusters(value: str) -> int | None:
+    """Return the number of clusters, or None for auto."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(
+            f"{value!r} is neither a whole number of at least 1 nor auto."
+        )
+    return int(value)
+
+
 def tau(value: str) -> float | str:
     """Return tau as a number in [0, 1], or the rule that chooses it."""
     if value in TAU_RULES:
@@ -104,7 +115,7 @@ class InputOptions:
 class FitRequest:
     """The clusters that the user requested; None for options that were not given."""
 
-    n_clusters: int
+    n_clusters: int | None
     proportions: list[float] | str | None
     strength: float | None
     cluster_sizes: list[int] | None
@@ -114,6 +125,15 @@ class FitRequest:
     neighbors: int | None
     seed: int | None
     jobs: int | None
+
+
+def counted(request: FitRequest) -> int:
+    """Return the number of clusters, for commands that cannot choose it."""
+    if request.n_clusters is None:
+        raise click.UsageError(
+            "-k auto is for `lordclust fit` with B-LoRD. Pass a number of clusters."
+        )
+    return request.n_clusters
 
 
 def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
@@ -163,10 +183,10 @@ _REQUEST_OPTIONS = {
         "-k",
         "--clusters",
         "n_clusters",
-        type=click.IntRange(min=1),
-        metavar="K",
+        type=clusters,
+        metavar="K|auto",
         required=True,
-        help="Number of clusters (the maximum, if shares are chosen automatically).",
+        help="Number of clusters; auto chooses it, at most 20.",
     ),
     "proportions": click.option(
         "--proportions",
@@ -190,13 +210,14 @@ _REQUEST_OPTIONS = {
     "rounding": click.option(
         "--rounding",
         type=click.Choice(["argmax", "exact"]),
-        help="exact: the labels meet the shares exactly as well.",
+        help="exact: the labels meet the shares, the default if shares are given; "
+        "argmax: each label is the most probable cluster.",
     ),
     "tau": click.option(
         "--tau",
         type=tau,
         metavar="0..1|auto|n|blocks",
-        help="From soft (0) to hard (1); auto chooses it without labels.",
+        help="From soft (0) to hard (1); by default auto: calibrated probabilities.",
     ),
     "affinity": click.option(
         "--affinity",

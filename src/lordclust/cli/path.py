@@ -17,6 +17,7 @@ from lordclust.cli.options import (
     FitRequest,
     InputOptions,
     checkpoint_option,
+    counted,
     force_option,
     grid,
     input_options,
@@ -90,7 +91,7 @@ def path(
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, _ = read_input(input_, request, reading, scale, display)
         found = _follow(samples, request, taus, checkpoint, display, interrupts)
-        writers = _writers(found, samples, request.n_clusters)
+        writers = _writers(found, samples, counted(request))
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
@@ -125,7 +126,7 @@ def _follow(
 
     return tau_path(
         S,
-        request.n_clusters,
+        counted(request),
         taus=taus,
         proportions=shares(request),
         sample_weight=samples.weight,

@@ -79,7 +79,7 @@ def facts(run: Run) -> dict[str, Any]:
         "converged": getattr(model, "converged_", None),
         "interrupted": run.interrupted,
         "n_iter": getattr(model, "n_iter_", None),
-        "sizes": np.bincount(model.labels_, minlength=model.n_clusters),
+        "sizes": np.bincount(model.labels_, minlength=model.n_clusters or 1),
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
@@ -122,7 +122,7 @@ def to_json(document: object) -> str:
 def lines(run: Run) -> list[str]:
     """Return the lines of the summary."""
     fitted, samples, model = run.fitted, run.samples, run.fitted.model
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters).tolist()
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters or 1).tolist()
     used = [size for size in sizes if size]
     shown = ", ".join(map(str, used[:FEW])) + (", ..." if len(used) > FEW else "")
     empty = len(sizes) - len(used)
@@ -132,10 +132,20 @@ def lines(run: Run) -> list[str]:
         + (f" ({empty} of {len(sizes)} are empty)" if empty else ""),
     ]
     if (tau := getattr(model, "tau_", None)) is not None:
-        params = model.get_params(deep=False)
-        chosen = [n for n in ("tau", "proportions") if is_auto(params.get(n))]
-        how = f"; chosen without labels: {' and '.join(chosen)}" if chosen else ""
-        text.append(f"tau {tau:.2f}{how}")
+        text.append(_how_sure(model, tau))
     if found := scores(samples, model.labels_):
         text.append(f"ACC {found['acc']:.4f}, NMI {found['nmi']:.4f}")
     return text + [f"Warning: {warning}" for warning in fitted.warnings]
+
+
+def _how_sure(model: Any, tau: float) -> str:
+    """Return how certain the labels are, or the tau that was requested."""
+    params = model.get_params(deep=False)
+    sure = float(np.asarray(model.membership_.max(axis=1)).mean())
+    if not is_auto(params.get("tau")):
+        return f"tau {tau:.2f}, mean certainty {sure:.0%}"
+    text = f"mean certainty {sure:.0%} (calibrated without labels)"
+    selection = getattr(model, "selection_", None)
+    if selection is not None and not selection.is_stable:
+        text += f"; stability {selection.stability:.0%}: other partitions are as good"
+    return text

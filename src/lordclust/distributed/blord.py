@@ -62,6 +62,9 @@ class BLoRD(BaseEstimator):
     Up to 20,000 samples the local solver also lets coarse paths from other starts
     compete at tau = 0.4. They need S on one machine, and are left out here.
 
+    Unlike :class:`lordclust.BLoRD` it does not choose the shares: the defaults are
+    those of the paper, equal shares at tau = 1, and memberships are those of B-LoRD.
+
     Parameters
     ----------
     n_clusters : int, default=8

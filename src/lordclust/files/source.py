@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from lordclust._core.lazy import lazy_property
 from lordclust.files.error import InputError, allowance, check_unpacked
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Source:
 
     path: str
 
-    @cached_property
+    @lazy_property
     def _input(self) -> bytes:
         """The content of standard input."""
         return sys.stdin.buffer.read()

@@ -79,7 +79,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Examples
         --------
         >>> from lordclust import BLoRD
-        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model = BLoRD(2, tau=1.0).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
         >>> model.predict_proba([[0.5], [8.5]]).round(3)
         array([[1., 0.],
                [0., 1.]])
@@ -92,8 +92,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Every sample is treated independently, so sizes are not met (see ``assign``). A
         fitted sample without copies gets its most probable cluster in
         ``membership_``, which is its label in ``labels_`` unless labels were rounded to
-        exact sizes. Rows of similarities (``affinity="precomputed"``) do not identify
-        samples: there a fitted sample also gets the average over similar samples.
+        exact sizes, or chosen with ``tau="auto"`` and the sample is in doubt. Rows of
+        similarities (``affinity="precomputed"``) do not identify samples: there a
+        fitted sample also gets the average over similar samples.
 
         Parameters
         ----------
@@ -219,7 +220,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Examples
         --------
         >>> from lordclust import BLoRD
-        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model = BLoRD(2, tau=1.0).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
         >>> model.uncertainty_
         array([0., 0., 0., 0., 0., 0.])
         """
@@ -263,7 +264,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         >>> from sklearn.datasets import load_iris
         >>> model = BLoRD(3, tau=0.1).fit(load_iris().data)
         >>> [(p.a, p.b, round(p.share, 2)) for p in model.confusable_pairs(1)]
-        [(0, 2, 0.38)]
+        [(0, 2, 0.26)]
         """
         check_is_fitted(self)
         count = check_count(n_samples, "n_samples")

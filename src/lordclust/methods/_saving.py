@@ -40,9 +40,10 @@ ARRAYS = {
 CANDIDATES = {
     "rounds": ("iu", "m"),
     "taus": ("f", "m"),
+    "surprise": ("f", "m"),
+    "balance": ("f", "m"),
     "features": ("f", "m"),
-    "graph": ("f", "m"),
-    "n_components": ("iu", "m"),
+    "evidence": ("f", "m"),
     "sizes": ("f", "mk"),
 }
 #: Fitted numbers and their types.
@@ -348,6 +349,7 @@ def _packed_problem(model: Any, arrays: Arrays) -> Json:
 def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
     """Set the fitted attributes; raise an error if they are inconsistent."""
     n, k = _unpacked(state["membership_"], arrays).shape
+    model.n_clusters_ = k
     for name, (kinds, lengths) in ARRAYS.items():
         array = _unpacked(state[name], arrays)
         _check_array(array, name, kinds, [{"n": n, "k": k}.get(c) for c in lengths])
@@ -386,14 +388,16 @@ def _check_shares(array: Graph, name: str) -> None:
 def _selection(parts: Any, k: int) -> Selection:
     """Return the candidates of a choice; raise an error if they are inconsistent."""
     found = Selection(**parts)
-    m = len(found.paths)
+    m = len(found.sources)
     for name, (kinds, lengths) in CANDIDATES.items():
         array = getattr(found, name)
         _check_array(array, name, kinds, [{"m": m, "k": k}[c] for c in lengths])
-    if not all(type(path) is str for path in found.paths):
-        raise TypeError("paths are not names")
+    if not all(type(source) is str for source in found.sources):
+        raise TypeError("sources are not names")
     if type(found.best) is not int or not 0 <= found.best < m:
         raise ValueError(f"best is {found.best!r}")
+    if type(found.stability) is not float or not 0 <= found.stability <= 1:
+        raise ValueError(f"stability is {found.stability!r}")
     return found
 
 

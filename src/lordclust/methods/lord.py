@@ -4,9 +4,10 @@ Both share ``fit``: check, graph, problem, starts, solve or choose, round, keep.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from threading import Event
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,8 +44,16 @@ from lordclust._core.validation import (
 )
 from lordclust._core.warn import warn_user
 from lordclust.choose.agreement import compared, other_paths
+from lordclust.choose.calibrate import calibrated, partition_stability
 from lordclust.choose.evidence import Evidence
-from lordclust.choose.shares import STEPS, Search, choose, solve_kept, with_all_columns
+from lordclust.choose.n_clusters import MAX_CLUSTERS, best_n_clusters
+from lordclust.choose.search import (
+    Candidate,
+    Search,
+    cell_of,
+    choose,
+    given,
+)
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._saving import SavedModel
@@ -68,10 +77,19 @@ from lordclust.solver.checkpoint import (
 )
 from lordclust.solver.links import Links, check_links
 from lordclust.solver.omega import Omega, make_omega
-from lordclust.solver.path import follow
+from lordclust.solver.path import follow, late_taus
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
-from lordclust.solver.solve import Limits, make_solver, solve, solve_by_paper
+from lordclust.solver.seeds import Seeds, completed
+from lordclust.solver.solve import (
+    Limits,
+    is_large,
+    make_solver,
+    solve,
+    solve_by_paper,
+    solve_from_labels,
+)
 from lordclust.solver.start import (
+    check_start_labels,
     count_starts,
     given_start,
     random_start,
@@ -80,8 +98,12 @@ from lordclust.solver.start import (
 from lordclust.solver.tau_rules import TAU_RULES
 
 ALGORITHMS = ("fast", "paper")
-STARTS = ("path", "random")
+STARTS = ("auto", "path", "random")
 ROUNDINGS = ("argmax", "exact")
+#: From this tau on V is nearly hard.
+HARD = 0.8
+#: Starts that mix eigenvectors, beside those from labels of the graph.
+MIXTURES = 2
 
 
 class FitRequest(NamedTuple):
@@ -95,9 +117,10 @@ class FitRequest(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The start of a descent, and the checkpoint of its path."""
+    """The start of a descent, the taus on its way, and the checkpoint of its path."""
 
-    V: FloatArray
+    V: Graph  # or labels that have the requested shares
+    taus: tuple[float, ...] = ()
     checkpoint: Checkpoint | None = None
 
 
@@ -110,6 +133,7 @@ class Solution(NamedTuple):
     shares: FloatArray
     t: float
     objectives: FloatArray
+    labels: IntArray | None = None
     selection: Selection | None = None
 
 
@@ -123,6 +147,7 @@ class DoublyStochasticClusterer(
     problem_class: ClassVar[type[Problem]]
 
     # Parameters, set by the constructors of the two models.
+    n_clusters: Any  # None if BLoRD chooses it
     proportions: object
     cluster_sizes: ArrayLike | None
     rounding: str | None
@@ -184,11 +209,13 @@ class DoublyStochasticClusterer(
         -------
         self : object
         """
-        request = self._check(
-            X, sample_weight, known_labels, must_link, cannot_link, checkpoint
-        )
+        extras = sample_weight, known_labels, must_link, cannot_link, checkpoint
+        request = self._check(X, *extras)
         callbacks.begin(self)
         S = self._read(request.X)
+        if self.n_clusters is None:
+            k = self._count_clusters(S, request)
+            request = self._check(request.X, *extras, n_clusters=k)
         if np.dtype(self.dtype) == np.float32:
             S = in_dtype(S, self.dtype)
         callbacks.step(self, "graph")
@@ -196,7 +223,7 @@ class DoublyStochasticClusterer(
         if self._chooses():
             solution = self._choose(problem, request)
         else:
-            starts = self._starts(problem, request.checkpoint)
+            starts = self._starts(problem, request)
             solution = self._solve(problem, starts, request)
         callbacks.end(self)
         self._keep(solution, S, request.X)
@@ -222,11 +249,14 @@ class DoublyStochasticClusterer(
         must_link: ArrayLike | None,
         cannot_link: ArrayLike | None,
         checkpoint: PathLike | None,
+        n_clusters: int | None = None,
     ) -> FitRequest:
         """Return the arguments of a fit; raise an error if any cannot be used."""
         X = self._check_X(X)
         n, proportions = X.shape[0], self.proportions
-        k = check_n_clusters(self.n_clusters, n)
+        # If it is still to be chosen, any number serves to check the rest.
+        k = self.n_clusters if n_clusters is None else n_clusters
+        k = check_n_clusters(1 if k is None else k, n)
         self._check_parameters()
         if self.cluster_sizes is not None:
             sizes = check_sizes(self.cluster_sizes, k, n, name="cluster_sizes")
@@ -237,6 +267,8 @@ class DoublyStochasticClusterer(
                 )
             proportions = sizes / n
         auto = is_auto(proportions)
+        if isinstance(proportions, str) and proportions == "equal":
+            proportions = None
         omega, shares = make_omega(
             n, k, proportions, sample_weight, known_labels, auto=auto
         )
@@ -256,7 +288,8 @@ class DoublyStochasticClusterer(
         if self.rounding is not None:
             check_choice(self.rounding, ROUNDINGS, "rounding")
         if self.cluster_sizes is not None:
-            check_not_both(self.proportions, "proportions", "cluster_sizes")
+            given = None if is_auto(self.proportions) else self.proportions
+            check_not_both(given, "proportions", "cluster_sizes")
             if self.rounding == "argmax":
                 raise ValueError(
                     "cluster_sizes require exact rounding, got rounding='argmax'. "
@@ -334,35 +367,64 @@ class DoublyStochasticClusterer(
             solver_advice(single=single, paths=paths),
         )
 
+    def _count_clusters(self, S: Graph, request: FitRequest) -> int:
+        """Return the number of clusters with the most evidence."""
+        raise TypeError(
+            f"{type(self).__name__} needs n_clusters, got None. Use BLoRD to have it "
+            "chosen, or suggest_k."
+        )
+
     def _uses_path(self) -> bool:
-        """Return whether the starts are paths."""
-        path = isinstance(self.start, str) and self.start == "path"
+        """Return whether a whole path can be followed, which a checkpoint needs."""
+        path = isinstance(self.start, str) and self.start in ("auto", "path")
         return path and self.algorithm == "fast"
 
     def _chooses(self) -> bool:
         """Return whether tau or the shares are to be chosen."""
-        return is_auto(getattr(self, "tau", None)) or is_auto(self.proportions)
+        return False
 
     # -- starts -------------------------------------------------------------------
 
-    def _starts(self, problem: Problem, checkpoint: PathLike | None) -> list[Start]:
+    def _starts(self, problem: Problem, request: FitRequest) -> list[Start]:
         """Return the starts of the descents or paths."""
-        omega = problem.omega
-        if isinstance(self.start, str):
-            # A path without random_state is the same every time.
-            fixed = self._uses_path() and self.random_state is None
-            count = count_starts(self.n_init, omega, path=self._uses_path())
-            seeds = start_seeds(count, 0 if fixed else self.random_state)
-            starts = [random_start(omega, np.random.default_rng(s)) for s in seeds]
-        else:
-            starts = [given_start(self.start, omega)]
-        if checkpoint is None:
+        omega, kind = problem.omega, self.start
+        if not isinstance(kind, str):
+            return [Start(given_start(kind, omega))]
+        if kind == "auto" and self.algorithm == "fast" and request.checkpoint is None:
+            return self._seeded(problem)
+        # A path without random_state is the same every time.
+        fixed = self._uses_path() and self.random_state is None
+        count = count_starts(self.n_init, omega, path=self._uses_path())
+        seeds = start_seeds(count, 0 if fixed else self.random_state)
+        starts = [random_start(omega, np.random.default_rng(s)) for s in seeds]
+        if request.checkpoint is None:
             return [Start(V) for V in starts]
         more = self._goal(problem), float(self.tol), self.max_iter, str(self.dtype)
+        every = zip(places(request.checkpoint, len(starts)), starts, strict=True)
         return [
-            Start(V, Checkpoint(place, fingerprint(problem, V, *more)))
-            for place, V in zip(places(checkpoint, len(starts)), starts, strict=True)
+            Start(V, checkpoint=Checkpoint(place, fingerprint(problem, V, *more)))
+            for place, V in every
         ]
+
+    def _seeded(self, problem: Problem) -> list[Start]:
+        """Return short paths that start from what the graph suggests."""
+        omega = problem.omega
+        seeds = Seeds(problem.S, len(omega.mu))
+        hard = []
+        if not problem.lord and omega.exact:
+            hard = [Start(seeds.sized_cut(omega))]
+            large = is_large(problem) and self._goal(problem) >= HARD
+            if large or seeds.clear_cut(omega) is not None:
+                return hard
+        count = MIXTURES if is_auto(self.n_init) else int(self.n_init)
+        seed = 0 if self.random_state is None else self.random_state
+        goal, draws = self._goal(problem), start_seeds(count, seed)
+        starts = [
+            Start(V, late_taus(problem, goal, first=first))
+            for _, V, first in seeds.starts(omega, draws)
+        ]
+        starts += hard
+        return starts if is_auto(self.n_init) else starts[:count]
 
     # -- solve --------------------------------------------------------------------
 
@@ -408,15 +470,21 @@ class DoublyStochasticClusterer(
         limits, part = Limits(self.tol, self.max_iter), 1 / n_starts
         if self.algorithm == "paper":
             result = solve_by_paper(problem, t, start.V, limits)
+        elif start.V.ndim == 1:
+            result = solve_from_labels(
+                problem, start.V, t, limits,
+                n_threads=n_threads, dtype=self.dtype, device=self.device,
+            )  # fmt: skip
         else:
             solver = make_solver(
                 problem, n_threads=n_threads, dtype=self.dtype, device=self.device
             )
-            if self._uses_path():
+            if start.taus or (self._uses_path() and isinstance(self.start, str)):
                 part = 0.0  # its stops report
                 result = follow(
                     solver, problem, t, limits,
                     start=start.V,
+                    taus=start.taus,
                     checkpoint=start.checkpoint,
                     notify=lambda name, x: callbacks.step(self, name, x / n_starts),
                 )  # fmt: skip
@@ -433,16 +501,28 @@ class DoublyStochasticClusterer(
 
     # -- round and keep -----------------------------------------------------------
 
-    def _rounds_exactly(self) -> bool:
+    def _rounds_exactly(self, omega: Omega) -> bool:
         """Return whether labels meet the shares exactly, not only nearly."""
-        return self.rounding == "exact" or self.cluster_sizes is not None
+        if self.rounding is None:
+            # Shares of the weight are not counts of samples.
+            given = self._gives_shares() and omega.equal
+            return self.cluster_sizes is not None or given
+        return self.rounding == "exact"
+
+    def _gives_shares(self) -> bool:
+        """Return whether exact shares were requested."""
+        return self.proportions is not None and not is_auto(self.proportions)
 
     def _keep(self, found: Solution, S: Graph, X: Graph) -> None:
         """Set the fitted attributes, clusters in canonical order."""
         result, problem, omega = found.result, found.problem, found.omega
         P = membership_from(result.V, omega.mu)
         shares = found.shares if omega.exact else omega.weight @ P / len(P)
-        order, self.labels_ = numbered(P, shares, omega, self._rounds_exactly())
+        exact = self._rounds_exactly(omega)
+        # Clusters of given labels keep their numbers.
+        fixed = not isinstance(self.start, str) and np.ndim(self.start) == 1
+        order, self.labels_ = numbered(P, shares, omega, exact, found.labels, fixed)
+        self.n_clusters_ = len(shares)
         self._norm2 = omega.norm2(result.V)
         self.__dict__.pop("_nats", None)  # of an earlier fit
         if self.proba_top is None:
@@ -459,6 +539,8 @@ class DoublyStochasticClusterer(
         self.history_, self.all_objectives_ = result.history, found.objectives
         self.affinity_matrix_, self._weight = S, omega.weight
         self.__dict__.pop("selection_", None)  # of an earlier fit
+        if self.n_clusters is not None:
+            self.__dict__.pop("suggestion_", None)
         if found.selection is not None:
             self.selection_ = found.selection
         if isinstance(problem, BLoRDProblem):
@@ -516,23 +598,27 @@ class LoRD(DoublyStochasticClusterer):
         Number of samples with label j, instead of ``proportions``. They must sum to n,
         and are met exactly.
     rounding : {"argmax", "exact"}, optional
-        How probabilities become labels. "argmax", the default without
-        ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples per cluster (rounded to whole
-        numbers by largest remainders), those with the largest total membership.
-        Samples are counted regardless of their weights.
+        How probabilities become labels. "argmax": the most probable cluster of each
+        sample; the default if no shares are given. "exact": of all labels with exactly
+        n * proportions samples per cluster (rounded to whole numbers by largest
+        remainders), those with the largest total membership; the default for given
+        shares of samples of equal weight, and for ``cluster_sizes``. Samples are
+        counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X
         itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
         function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
-    start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
-        "path": add tilt ||V||_F^2 with tilt from -lambda_max(S), where the problem is
-        concave, up to 0, following the solution. "random": Sinkhorn-scaled random
-        points. An array is taken as V, or as the labels of another clustering.
+    start : {"auto", "path", "random"} or array, default="auto"
+        "auto": from a cut of the graph, its spanning tree and mixtures of its
+        eigenvectors; the best objective is kept. "path": add tilt ||V||_F^2 with tilt
+        from -lambda_max(S), where the problem is concave, up to 0, following the
+        solution. "random": Sinkhorn-scaled random points. An array of shape
+        (n, n_clusters) is taken as V, one of shape (n,) as the labels of another
+        clustering.
     n_init : int or "auto", default="auto"
-        Number of starts; the best objective is kept. "auto": 1 for a given start or a
-        path, 5 paths if unequal shares are given, 10 random starts.
+        Number of starts; the best objective is kept. "auto": up to 4 starts, 1 path (5
+        if unequal shares are given), or 10 random starts.
     max_iter : int, default=4000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -611,7 +697,7 @@ class LoRD(DoublyStochasticClusterer):
         cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
         affinity: Affinity = "knn",
-        start: str | Graph = "path",
+        start: str | Graph = "auto",
         n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
@@ -659,48 +745,55 @@ class BLoRD(DoublyStochasticClusterer):
     every membership equals the proportions) to hard (1: memberships are mostly 0
     or 1) [1]_. The model is the published one; ``algorithm="paper"`` is the published
     algorithm, and ``"fast"`` solves the same problem by accelerated steps with an exact
-    projection, following the solution from small tau.
+    projection.
+
+    By default neither tau nor the shares have to be known. Cuts of the graph, trees and
+    centres propose shares, B-LoRD solves the problem for them, and the partition with
+    the most evidence is kept (``selection_``); its probabilities are calibrated. Both
+    rules are our own and use no labels.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    tau : float or {"auto", "n", "blocks"}, default=1.0
-        From soft (0) to hard (1). "auto": the tau, on five paths, whose partition has
-        the most evidence from features and graph (``selection_``); no labels are
-        needed. "n" and "blocks": the paper's rules min(2 n^-0.24, 1) and
-        min(0.34 exp(50 b - 0.03 log n), 1), where b is the share of the k smallest
-        Laplacian eigenvalues.
-    proportions : array-like of shape (n_clusters,), (prior, strength) or "auto"
-        Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
-        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
-        they move by a few hundredths, at 0.1 by more, at infinity not at all (at 0 one
-        cluster takes everything). ``prior=None`` means equal shares. "auto": the sizes
-        of the partition with the most evidence from features and graph; then
-        ``n_clusters`` is the largest number of clusters, and some may stay empty.
+    n_clusters : int or None, default=8
+        Number of clusters k. None: the number that :func:`lordclust.suggest_k` would
+        suggest, from 2 to 20.
+    tau : float or {"auto", "n", "blocks"}, default="auto"
+        "auto": the labels with the most evidence, with calibrated probabilities. A
+        number: B-LoRD at this tau, from soft (0) to hard (1). "n" and "blocks": the
+        paper's rules min(2 n^-0.24, 1) and min(0.34 exp(50 b - 0.03 log n), 1), where b
+        is the share of the k smallest Laplacian eigenvalues.
+    proportions : "auto", "equal", array-like or (prior, strength), default="auto"
+        Shares of the clusters. "auto", the default: those of the partition with the
+        most evidence. "equal": the paper's choice. Given shares must sum to 1; the mean
+        membership of cluster j is exactly ``proportions[j]``, and labels meet them, see
+        ``rounding``. With a ``strength`` they are a soft constraint, with a penalty in
+        the objective: at 10 they are nearly met, at 1 they move by a few hundredths, at
+        0.1 by more, at infinity not at all (at 0 one cluster takes everything).
+        ``prior=None`` means equal shares.
     cluster_sizes : array-like of int, shape (n_clusters,), optional
         Number of samples with label j, instead of ``proportions``. They must sum to n,
         and are met exactly.
     rounding : {"argmax", "exact"}, optional
-        How probabilities become labels. "argmax", the default without
-        ``cluster_sizes``: the most probable cluster of each sample. "exact": of all
-        labels with exactly n * proportions samples per cluster (rounded to whole
-        numbers by largest remainders), those with the largest total membership.
-        Samples are counted regardless of their weights.
+        How probabilities become labels. "argmax": the most probable cluster of each
+        sample; the default if no shares are given. "exact": of all labels with exactly
+        n * proportions samples per cluster (rounded to whole numbers by largest
+        remainders), those with the largest total membership; the default for given
+        shares of samples of equal weight, and for ``cluster_sizes``. Samples are
+        counted regardless of their weights.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X
         itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
         function ``f(X) -> S``.
         S may be any symmetric matrix, dense or sparse; entries may be negative.
-    start : {"path", "random"} or array of shape (n, n_clusters) or (n,), default="path"
-        "path": follow the solution from small tau up to ``tau``, which finds better
-        optima than dozens of random starts. "random": Sinkhorn-scaled random points. An
-        array is taken as V, or as the labels of another clustering: the fast way for
-        many clusters.
+    start : {"auto", "path", "random"} or array, default="auto"
+        For given tau and proportions. "auto": short paths in tau, from a cut of the
+        graph, its spanning tree and mixtures of its eigenvectors; the best objective is
+        kept. "path": follow the solution from tau = 0.02 up to ``tau``. "random":
+        Sinkhorn-scaled random points. An array of shape (n, n_clusters) is taken as V,
+        one of shape (n,) as the labels of another clustering.
     n_init : int or "auto", default="auto"
-        Number of starts; the best objective is kept. "auto": 1 for a given start or a
-        path, 5 paths if unequal shares are given, 10 random starts.
+        Number of starts; the best objective is kept. "auto": up to 4 short paths, 1
+        path (5 if unequal shares are given), or 10 random starts.
     max_iter : int, default=4000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -729,9 +822,11 @@ class BLoRD(DoublyStochasticClusterer):
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
-        The most probable cluster of each sample, 0 to k-1, except where exact sizes
-        require another one. Clusters of equal share are numbered by decreasing size,
-        then by their first sample; clusters with known samples keep their number.
+        The cluster of each sample, 0 to k-1: with ``tau="auto"`` the partition with the
+        most evidence, otherwise the most probable cluster, except where exact sizes
+        require another one. Clusters are numbered by decreasing size, then by their
+        first sample, if their shares are equal or automatic; clusters with known
+        samples keep their number.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
@@ -746,7 +841,8 @@ class BLoRD(DoublyStochasticClusterer):
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
         Result of the best descent, and its objective at each iteration, including the
-        penalty of soft shares.
+        penalty of soft shares. With ``tau="auto"``, of the descent at tau = 1 from the
+        labels.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
@@ -755,9 +851,13 @@ class BLoRD(DoublyStochasticClusterer):
         Fraction of the true nearest neighbours that the graph was built from, 1 if the
         search was exact; only with "knn" or a KNNGraph.
     tau_, gamma_ : float
-        The tau used, and its gamma.
+        The tau of the objective (1 with ``tau="auto"``), and its gamma.
     selection_ : Selection
         With "auto": all candidates with their evidence and sizes.
+    n_clusters_ : int
+        The number of clusters.
+    suggestion_ : KSuggestion
+        With ``n_clusters=None``: how well each number of clusters fits.
 
     References
     ----------
@@ -769,7 +869,13 @@ class BLoRD(DoublyStochasticClusterer):
     >>> from sklearn.datasets import load_iris
     >>> from lordclust import BLoRD
     >>> X = load_iris().data
-    >>> model = BLoRD(3, tau=0.3).fit(X)
+    >>> model = BLoRD(3).fit(X)
+    >>> model.sizes_
+    array([65, 50, 35])
+
+    The paper's model, with equal shares and a given tau:
+
+    >>> model = BLoRD(3, tau=0.3, proportions="equal").fit(X)
     >>> model.membership_.mean(axis=0).round(6)
     array([0.333333, 0.333333, 0.333333])
 
@@ -784,14 +890,14 @@ class BLoRD(DoublyStochasticClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | None = 8,
         *,
-        tau: float | str = 1.0,
-        proportions: object = None,
+        tau: float | str = "auto",
+        proportions: object = "auto",
         cluster_sizes: ArrayLike | None = None,
         rounding: str | None = None,
         affinity: Affinity = "knn",
-        start: str | Graph = "path",
+        start: str | Graph = "auto",
         n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
@@ -821,12 +927,14 @@ class BLoRD(DoublyStochasticClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self._chooses() and not self._uses_path():
+        labels = not isinstance(self.start, str) and np.ndim(self.start) == 1
+        free = (is_auto(self.start) or labels) and self.algorithm == "fast"
+        if self._chooses() and not free:
             raise ValueError(
-                '"auto" compares complete paths, got '
+                'tau="auto" and proportions="auto" compare many starts, got '
                 f"start={self.start if isinstance(self.start, str) else 'an array'!r} "
-                f'and algorithm={self.algorithm!r}. Use start="path" and '
-                'algorithm="fast", or pass tau and proportions.'
+                f"and algorithm={self.algorithm!r}. Leave both out, or pass tau and "
+                "proportions."
             )
         if self._chooses() and self.device is not None:
             raise ValueError(
@@ -840,31 +948,132 @@ class BLoRD(DoublyStochasticClusterer):
 
     def _goal(self, problem: Problem) -> float:
         if isinstance(self.tau, str):
-            return TAU_RULES[self.tau](problem.S, self.n_clusters)
+            return TAU_RULES[self.tau](problem.S, len(problem.omega.mu))
         return float(self.tau)
+
+    def _count_clusters(self, S: Graph, request: FitRequest) -> int:
+        if self.cluster_sizes is not None or self._gives_shares():
+            raise ValueError(
+                "Shares or sizes were given without n_clusters. Pass n_clusters, or "
+                "leave them out."
+            )
+        X = None if self._is_precomputed() else request.X
+        self.suggestion_ = best_n_clusters(S, X, request.omega.weight, MAX_CLUSTERS)
+        return self.suggestion_.best_k
+
+    def _chooses(self) -> bool:
+        return is_auto(self.tau) or self._finds_shares()
+
+    def _finds_shares(self) -> bool:
+        """Return whether the shares are to be chosen."""
+        return is_auto(self.proportions) and self.cluster_sizes is None
 
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         omega, limits = problem.omega, Limits(self.tol, self.max_iter)
-        features = None if self._is_precomputed() else request.X
-        seeds = list(range(len(STEPS)))
-        if self.random_state is not None:
-            seeds = start_seeds(len(STEPS), self.random_state)
+        X = None if self._is_precomputed() else request.X
+        seeds = Seeds(problem.S, len(omega.mu), X)
+        seed = 0 if self.random_state is None else self.random_state
         search = Search(
-            Evidence(problem.S, len(omega.mu), features, omega.weight),
+            Evidence(problem.S, len(omega.mu), X, omega.weight),
             seeds,
+            start_seeds(MIXTURES if is_auto(self.n_init) else int(self.n_init), seed),
             limits,
             count_threads(self.n_jobs),
+            self._rounded,
             lambda name, part: callbacks.step(self, name, part),
         )
-        kept, selection = choose(problem, search, shares=is_auto(self.proportions))
-        callbacks.step(self, "choice")
-        tau = kept.candidate.tau if is_auto(self.tau) else self._goal(problem)
-        result = solve_kept(kept, limits, tau)
+        keeps_names = omega.known is not None
+        if isinstance(self.start, str):
+            best, selection = choose(problem, search, shares=self._finds_shares())
+        else:
+            start = completed(check_start_labels(self.start, *omega.shape), seeds)
+            best, selection = given(search, omega, start)
+            keeps_names = True
+        callbacks.step(self, "choice", max(0.0, 1 - sum(search.done)))
+        if not self._finds_shares():
+            return self._within(problem, best, request.shares, selection, search)
+        labels = best.labels if keeps_names else by_size(best.labels)
+        problem = cell_of(labels, problem)
+        best = best._replace(labels=labels)
+        return self._within(problem, best, problem.omega.mu**2, selection, search)
+
+    def _rounded(self, V: FloatArray, omega: Omega) -> IntArray:
+        """Return the labels of V, which meet given shares."""
+        P, exact = membership_from(V, omega.mu), self._rounds_exactly(omega)
+        return numbered(P, omega.mu**2, omega, exact)[1]
+
+    def _within(
+        self,
+        problem: Problem,
+        best: Candidate,
+        shares: FloatArray,
+        selection: Selection,
+        search: Search,
+    ) -> Solution:
+        """Return the solution in a cell, from the chosen labels."""
+        t, omega = 1.0 if is_auto(self.tau) else self._goal(problem), problem.omega
+        result = solve_from_labels(
+            problem, best.labels, t, search.limits,
+            n_threads=count_threads(self.n_jobs), dtype=self.dtype,
+        )  # fmt: skip
+        labels = None
+        if is_auto(self.tau):
+            # Labels that were given may not have the requested sizes.
+            labels = best.labels if isinstance(self.start, str) else None
+            if self._finds_shares():
+                labels = best.labels
+            # Soft shares are those that were reached.
+            mu = omega.mu if omega.exact else cell_of(best.labels, problem).omega.mu
+            S, weight, known = problem.S, omega.weight, omega.known
+            stability = partition_stability(
+                S, best.labels, search.finished(), len(omega.mu), weight
+            )
+            P = calibrated(S, best.labels, mu, weight, stability, known=known)
+            V = (P * (omega.mass[:, None] / omega.mu)).astype(result.V.dtype)
+            result = replace(result, V=V)
+            selection = replace(selection, stability=stability)
         objectives = np.array([result.objective])
-        result, omega = with_all_columns(result, kept, request.omega)
         return Solution(
-            result, kept.problem, omega, omega.mu**2, tau, objectives, selection
+            result, problem, omega, shares, t, objectives, labels, selection
         )
+
+    @classmethod
+    def from_labels(cls, X: Graph, labels: ArrayLike, **parameters: Any) -> Self:
+        """Return a fitted model whose clusters are those of another clustering.
+
+        It has calibrated probabilities for these labels, and all that a fitted model
+        can do: predict, save, exact sizes, doubt.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d), or (n, n) if precomputed
+            Samples, or their similarities with ``affinity="precomputed"``.
+        labels : array-like of int, shape (n,)
+            Clusters 0 to k-1, which keep their numbers. Samples labelled -1 (the noise
+            of HDBSCAN, for example) get the cluster of their neighbours.
+        **parameters
+            Of the constructor.
+
+        Returns
+        -------
+        model : BLoRD
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> from sklearn.cluster import KMeans
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> labels = KMeans(3, random_state=0).fit_predict(X)
+        >>> model = BLoRD.from_labels(X, labels)
+        >>> bool((model.labels_ == labels).all())
+        True
+        """
+        labels = np.asarray(labels)
+        k = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
+        model = cls(**{"n_clusters": k, **parameters}, start=labels)
+        model.fit(X)
+        return model
 
     def agreement(self, n_paths: int = 5, *, random_state: Seed = 0) -> Agreement:
         """Return how much the labels depend on the path that led to them.
@@ -891,7 +1100,8 @@ class BLoRD(DoublyStochasticClusterer):
         --------
         >>> from sklearn.datasets import load_iris
         >>> from lordclust import BLoRD
-        >>> BLoRD(3, tau=0.3).fit(load_iris().data).agreement(3)
+        >>> model = BLoRD(3, tau=0.3, proportions="equal").fit(load_iris().data)
+        >>> model.agreement(3)
         Agreement of 3 paths: mean ARI 1.000, all agree on 100.0% of 150 samples
         """
         check_is_fitted(self)
@@ -904,27 +1114,40 @@ class BLoRD(DoublyStochasticClusterer):
         for end in ends:
             P = membership_from(end.V, omega.mu)
             shares = omega.mu**2 if omega.exact else self.proportions_
-            labels.append(numbered(P, shares, omega, self._rounds_exactly())[1])
+            labels.append(numbered(P, shares, omega, self._rounds_exactly(omega))[1])
         objectives = [end.objective for end in ends]
         return compared(self.labels_, labels, objectives, len(self.sizes_))
 
 
+def by_size(labels: IntArray) -> IntArray:
+    """Return labels numbered by decreasing size, then by their first sample."""
+    sizes = np.bincount(labels)
+    order = canonical_order(labels, np.full(len(sizes), 1 / len(sizes)))
+    return np.asarray(np.argsort(order)[labels])
+
+
 def numbered(
-    P: FloatArray, shares: FloatArray, omega: Omega, exact: bool
+    P: FloatArray,
+    shares: FloatArray,
+    omega: Omega,
+    exact: bool,
+    labels: IntArray | None = None,
+    fixed: bool = False,
 ) -> tuple[IntArray, IntArray]:
     """Return the canonical order of the columns of P, and labels numbered by it.
 
-    Clusters of equal mu may change places, unless they have known samples; samples
-    without weight do not affect the order. If ``exact``, labels have n * shares samples
-    per cluster (those of P, if the shares of ``omega`` are soft), rounded to whole
-    numbers, and the largest total membership; otherwise each label is the most probable
-    cluster.
+    Clusters of equal mu may change places, unless they are ``fixed`` or have known
+    samples; samples without weight do not affect the order. ``labels`` are used if
+    given. Otherwise, if ``exact``, labels have n * shares samples per cluster (those of
+    P, if the shares of ``omega`` are soft), rounded to whole numbers, and the largest
+    total membership; if not, each label is the most probable cluster.
     """
     heavy = omega.weight > 0
     alike = None if omega.known is None else omega.open_clusters()
-    labels = labels_from(P)
+    alike = np.arange(0) if fixed else alike
+    given, labels = labels is not None, labels_from(P) if labels is None else labels
     order = canonical_order(labels[heavy], omega.mu, alike)
-    if not exact:
+    if given or not exact:
         return order, np.argsort(order)[labels]
     # If sizes cannot be equal, the first clusters have one sample more.
     shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)

@@ -11,11 +11,12 @@ from lordclust._core.validation import check_choice, check_nonnegative
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import (
-    discretize,
     kmeans_labels,
     labels_of_all,
+    nearly_orthogonal_rows,
     pivoted_qr_labels,
     placed_rows,
+    rotate_from,
 )
 from lordclust.rounding.spectral import (
     Eigen,
@@ -87,8 +88,8 @@ class NCut(RestartClusterer):
 
     Notes
     -----
-    A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
-    n > 400; an iteration of the discretisation costs O(n k^2).
+    A sparse S stays sparse. The eigenvectors are computed once, by a block method if
+    n > 500; an iteration of the discretisation costs O(n k^2).
 
     With ``offset=0``, a sample without edges joins the largest cluster. If the graph
     has more than k components, the k largest become the clusters, the others join the
@@ -155,9 +156,9 @@ class NCut(RestartClusterer):
                 yield Run(*kmeans_labels(U, k, rng))
         else:
             F = U[placed]
-            for rng in rngs:
-                first = int(rng.integers(len(F)))
-                found = discretize(F, first, max_iter=self.max_iter)
+            firsts = np.array([rng.integers(len(F)) for rng in rngs])
+            for rows in nearly_orthogonal_rows(F, firsts):
+                found = rotate_from(F, F[rows].T, max_iter=self.max_iter)
                 yield Run(
                     labels_of_all(found.labels, placed), found.objective, found.n_iter,
                     found.converged, found.history,

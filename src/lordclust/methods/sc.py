@@ -57,8 +57,8 @@ class SC(EmbeddingMixin, RestartClusterer):
 
     Notes
     -----
-    A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
-    n > 400; each start then costs O(n k^2) per iteration. :meth:`relabel` rounds the
+    A sparse S stays sparse. The eigenvectors are computed once, by a block method if
+    n > 500; each start then costs O(n k^2) per iteration. :meth:`relabel` rounds the
     same eigenvectors again.
 
     A sample without edges joins the largest cluster. If the graph has more than k

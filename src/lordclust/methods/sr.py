@@ -69,8 +69,8 @@ class SR(RestartClusterer):
 
     Notes
     -----
-    A sparse S stays sparse. The eigenvectors are computed once, by Lanczos' method if
-    n > 400; an iteration costs O(n k^2). Often all starts reach the same objective.
+    A sparse S stays sparse. The eigenvectors are computed once, by a block method if
+    n > 500; an iteration costs O(n k^2). Often all starts reach the same objective.
 
     A cluster that is empty at the end takes the worst-fitting sample of the largest
     one. A sample without edges joins the largest cluster. If the graph has more than

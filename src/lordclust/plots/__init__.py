@@ -9,6 +9,7 @@ from lordclust.plots.blocks_display import BlocksDisplay
 from lordclust.plots.convergence_display import ConvergenceDisplay
 from lordclust.plots.membership_display import MembershipDisplay
 from lordclust.plots.path_display import PathDisplay
+from lordclust.plots.reliability_display import ReliabilityDisplay
 from lordclust.plots.selection_display import SelectionDisplay
 from lordclust.plots.sizes_display import SizesDisplay
 
@@ -17,6 +18,7 @@ __all__ = [
     "ConvergenceDisplay",
     "MembershipDisplay",
     "PathDisplay",
+    "ReliabilityDisplay",
     "SelectionDisplay",
     "SizesDisplay",
     "cluster_colours",

@@ -272,7 +272,7 @@ def _sections(
     if comparison:
         html += section("Comparison of methods", "", table_html(comparison))
     if selection is not None:
-        note = "Candidates by evidence, in nats. The first was selected."
+        note = "Candidates by evidence. The first was selected."
         rows = table_html(selection.candidates(), marked=0)
         html += section("Candidates", note, rows)
     return html + section("Run", "", facts_html(facts_of(model, facts)))
@@ -288,6 +288,12 @@ def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
         f"{who}{at}. {snapshots.n:,} samples in {snapshots.k} clusters; "
         f"{certain:.0%} of them have a probability above 90%."
     )
+    selection = getattr(model, "selection_", None)
+    if selection is not None and not selection.is_stable:
+        lead += (
+            f" Other partitions are as good: they agree on {selection.stability:.0%} "
+            "of the samples."
+        )
     if n_points < snapshots.n:
         lead += (
             f" The plot shows {n_points:,} of them, selected evenly from each "

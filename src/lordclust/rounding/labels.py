@@ -8,6 +8,7 @@ from scipy.linalg import qr, svd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
+from lordclust._core.blas import one_blas_thread
 from lordclust._core.fork import openmp
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 
@@ -138,6 +139,7 @@ class KMeansLabels(NamedTuple):
     n_iter: int
 
 
+@one_blas_thread()
 def kmeans_labels(
     U: FloatArray, k: int, rng: np.random.Generator, *, n_init: int = 1
 ) -> KMeansLabels:
@@ -216,6 +218,7 @@ class Rotation(NamedTuple):
     history: FloatArray  # the objective after each iteration
 
 
+@one_blas_thread()
 def rotate(
     F: FloatArray, labels: IntArray, *, max_iter: int = 100, tol: float = 1e-8
 ) -> Rotation:
@@ -249,21 +252,38 @@ def rotate(
 def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
     """Return the discretisation of Yu and Shi (2003): :func:`rotate`, from rows of F.
 
-    The columns of the first R are the row ``first`` of F and then, one by one, the
-    row most nearly orthogonal to all previous columns. The rows of F have length 1;
+    See :func:`nearly_orthogonal_rows` for the first R. The rows of F have length 1;
     rows of zeros are never chosen.
     """
-    k = F.shape[1]
-    R = np.empty((k, k))
-    overlap = np.where(F.any(axis=1), 0.0, np.inf)
-    row = first
-    for j in range(k):
-        R[:, j] = F[row]
-        overlap += np.abs(F @ R[:, j])
-        row = int(overlap.argmin())
+    R = F[nearly_orthogonal_rows(F, np.array([first]))[0]].T
+    return rotate_from(F, R, max_iter=max_iter)
+
+
+@one_blas_thread()
+def rotate_from(F: FloatArray, R: FloatArray, *, max_iter: int = 100) -> Rotation:
+    """Return :func:`rotate` from the labels that R gives."""
     return rotate(F, (F @ R).argmax(axis=1), max_iter=max_iter, tol=EPS)
 
 
+@one_blas_thread()
+def nearly_orthogonal_rows(F: FloatArray, firsts: IntArray) -> IntArray:
+    """Return k rows of F for each start: its first, and those most nearly orthogonal.
+
+    One by one, the row with the smallest sum of |products| with all previous ones. All
+    starts read F together, which is faster than one after the other.
+    """
+    k = F.shape[1]
+    chosen = np.empty((len(firsts), k), np.int64)
+    overlap = np.where(F.any(axis=1), 0.0, np.inf)[:, None] + np.zeros(len(firsts))
+    rows = np.asarray(firsts)
+    for j in range(k):
+        chosen[:, j] = rows
+        overlap += np.abs(F @ F[rows].T)
+        rows = overlap.argmin(axis=0)
+    return chosen
+
+
+@one_blas_thread()
 def pivoted_qr_labels(U: FloatArray) -> IntArray:
     """Return the clusters of Damle, Minden and Ying (2019).
 
@@ -309,6 +329,16 @@ def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
     with openmp():
         model.fit(X)
     return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)
+
+
+def lloyd_labels(X: Graph, centres: FloatArray, max_iter: int) -> IntArray:
+    """Return the labels of k-means from given centres, after a few iterations."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter)
+    with openmp():
+        labels = model.fit(X).labels_
+    return np.asarray(labels, dtype=np.int64)
 
 
 def named_like(labels: IntArray, reference: IntArray, k: int) -> IntArray:

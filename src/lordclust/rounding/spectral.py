@@ -1,20 +1,29 @@
 """Leading eigenvectors of a graph, and the embeddings derived from them."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
+from lordclust._core.blas import one_blas_thread
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.warn import warn_user
+from lordclust.rounding.labels import (
+    EPS,
+    discretize,
+    labels_of_all,
+    pivoted_qr_labels,
+    placed_rows,
+    rotate,
+)
+from lordclust.rounding.subspace import row_keys, subspace_eigenvectors
 
 #: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
-DENSE_EIGEN = 400
+DENSE_EIGEN = 500
 #: Rows of eigenvectors shorter than this fraction of the longest count as zero.
 ROUNDING = 1e-14
 TINY = float(np.finfo(np.float64).tiny)
@@ -37,56 +46,46 @@ def normalized_affinity(S: Graph) -> Graph:
     d = degrees(S)
     scale = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     if sparse.issparse(S):
-        D = sparse.diags_array(scale)
-        return sparse.csr_array(D @ S @ D)
+        P = sparse.csr_array(S)
+        data = np.repeat(scale, np.diff(P.indptr)) * P.data
+        data *= scale[P.indices]  # far faster than two sparse products
+        # Copies: scipy may sort the indices in place, and S must not change.
+        parts = data, P.indices.copy(), P.indptr.copy()
+        return sparse.csr_array(parts, shape=P.shape)
     return scale[:, None] * S * scale
 
 
 def leading_eigenvectors(
-    A: Graph, k: int, *, known: FloatArray | None = None, dense_up_to: int = DENSE_EIGEN
+    A: Graph,
+    k: int,
+    *,
+    known: FloatArray | None = None,
+    keys: IntArray | None = None,
+    dense_up_to: int = DENSE_EIGEN,
 ) -> Eigen:
     """Return the k largest eigenvalues of a symmetric A, with eigenvectors.
 
-    A is an array, a sparse array or a LinearOperator. ``known`` holds orthonormal
-    eigenvectors to leave out, of eigenvalues around 1.
+    A is an array, a sparse array or a LinearOperator, which becomes an array.
+    ``known`` holds orthonormal eigenvectors to leave out, of eigenvalues around 1.
 
-    Up to ``dense_up_to`` samples, A is decomposed densely. Otherwise Lanczos' method is
-    used from a fixed vector, towards the large end: no factorisation is needed. It may
-    miss copies of a multiple eigenvalue, so the remainder is searched again from
-    another vector, with a looser tolerance: a missed copy shows as an eigenvalue above
-    the k-th.
+    Up to ``dense_up_to`` samples, A is decomposed by LAPACK. Otherwise the block
+    method of :func:`~lordclust.rounding.subspace.subspace_eigenvectors` is used, from
+    a start that ``keys`` determine; it misses no copy of a multiple eigenvalue. BLAS
+    uses one thread, and the result does not depend on the number of threads. The sum
+    of the cubes of each eigenvector is positive: its sign does not depend on the order
+    of the samples.
     """
     n = A.shape[0]
-    if not isinstance(A, LinearOperator):
-        A = A.astype(np.float64, copy=False)
+    if isinstance(A, LinearOperator):
+        A = A @ np.eye(n)
+    A = A.astype(np.float64, copy=False)
     if n <= dense_up_to or 4 * k > n:
         return _dense(A, k, known)
-    if not isinstance(A, LinearOperator) and not (abs(A).max() > 0):
-        # Lanczos' method cannot start.
+    if not (abs(A).max() > 0):
         return Eigen(np.zeros(k), np.eye(n, k))
-    if known is not None and known.shape[1]:
-        A = _deflated(A, known, np.full(known.shape[1], 2.0))
-    found = _lanczos(A, k, 0)
-    again, v = (np.random.default_rng(seed).standard_normal(n) for seed in (1, 2))
-    typical = np.linalg.norm(A @ v) / np.linalg.norm(v)
-    for seed in range(3, k + 2):  # any copy of the last one will do
-        # Move the eigenvalues found below all others.
-        high, low = found.values[0], found.values[-1]
-        floor = low - 2 * max(typical, abs(high), abs(low), TINY)
-        rest = _deflated(A, found.vectors, found.values - floor)
-        spread = (high - low) / max(abs(high), abs(low), TINY)
-        # A tighter tolerance if the eigenvalues are close.
-        missed = eigsh(
-            rest, 1, which="LA", v0=again, ncv=min(n, 20), return_eigenvectors=False,
-            tol=min(max(0.05 * spread, 1e-6), 1e-3),
-        )[0]  # fmt: skip
-        size = max(
-            np.linalg.norm(rest @ v) / np.linalg.norm(v), abs(high), abs(low), TINY
-        )
-        if not missed > low + 1e-7 * size:
-            break
-        found = _largest([found, _lanczos(rest, k, seed)], k)
-    return found
+    A = sparse.csr_array(A) if sparse.issparse(A) else A
+    found = subspace_eigenvectors(A, k, known=known, keys=keys)
+    return _largest([Eigen(*found)], k)
 
 
 def normalized_eigenvectors(S: Graph, k: int) -> Eigen:
@@ -109,7 +108,10 @@ def normalized_eigenvectors(S: Graph, k: int) -> Eigen:
     if len(linked) > c:
         P = normalized_affinity(S)
         P = P if len(linked) == n else P[linked][:, linked]
-        rest = leading_eigenvectors(P, min(k, len(linked)) - c, known=U[linked])
+        # The bits of S do not depend on the order of the samples; those of P do.
+        keys = row_keys(S)[linked] if len(linked) > DENSE_EIGEN else None
+        count = min(k, len(linked)) - c
+        rest = leading_eigenvectors(P, count, known=U[linked], keys=keys)
         vectors = np.zeros((n, len(rest.values)))
         vectors[linked] = rest.vectors
         parts.append(Eigen(rest.values, vectors))
@@ -131,7 +133,7 @@ def random_walk_eigenvectors(S: Graph, k: int) -> Eigen:
 def plain_eigenvectors(S: Graph, k: int) -> Eigen:
     """Return the k largest eigenvalues of S itself, with eigenvectors."""
     size = float(abs(S).max()) or 1.0
-    values, U = leading_eigenvectors(S / size, k)  # ARPACK's tolerance has a floor
+    values, U = leading_eigenvectors(S / size, k)
     return Eigen(values * size, U)
 
 
@@ -190,6 +192,24 @@ def unit_rows(U: FloatArray) -> FloatArray:
     return np.where(kept, U / np.where(kept, norms, 1.0), 0.0)
 
 
+def ncut_labels(S: Graph, eigen: Eigen, k: int) -> IntArray:
+    """Return the labels of the smallest normalised cut among three roundings.
+
+    ``eigen`` holds at least k eigenvectors of D^-1/2 S D^-1/2, scaled by D^-1/2 or not.
+    One rounding starts from a pivoted QR factorisation, two from the vertices of the
+    largest and the smallest degree; no rounding depends on the order of the samples.
+    """
+    U = eigen.vectors[:, :k]
+    F = unit_rows(U / np.maximum(np.linalg.norm(U, axis=0), TINY))
+    placed = placed_rows(F, k)
+    rows, d = F[placed], degrees(S)[placed]
+    # Rows of equal length would tie as pivots, and their order would decide.
+    found = [rotate(rows, pivoted_qr_labels(U[placed]), tol=EPS).labels]
+    found += [discretize(rows, int(i)).labels for i in (d.argmax(), d.argmin())]
+    every = [labels_of_all(labels, placed) for labels in found]
+    return min(every, key=lambda labels: ncut_value(S, labels, k))
+
+
 def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     """Return the normalised cut: the sum over clusters of cut / volume.
 
@@ -210,11 +230,10 @@ def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     return float((cut / np.where(volume > 0, volume, 1.0)).sum())
 
 
+@one_blas_thread()
 def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
     """Return the k largest by LAPACK."""
     n = A.shape[0]
-    if isinstance(A, LinearOperator):
-        A = A @ np.eye(n)
     A = A.toarray() if sparse.issparse(A) else A
     if known is not None and known.shape[1]:
         # Far below all others, so that they are never among the largest.
@@ -223,29 +242,11 @@ def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
     return _largest([Eigen(values, U)], k)
 
 
-def _lanczos(A: Graph, k: int, seed: int) -> Eigen:
-    """Return the k largest by ARPACK, with a larger space if it converges slowly."""
-    n = A.shape[0]
-    ncv = min(n, max(2 * k + 20, 40))
-    start = np.random.default_rng(seed).standard_normal(n)
-    solve = partial(eigsh, A, k, which="LA", v0=start, tol=1e-8)
-    try:
-        values, U = solve(ncv=ncv, maxiter=100)
-    except ArpackNoConvergence:  # close eigenvalues, as in a long thin graph
-        values, U = solve(ncv=min(n, 4 * ncv))
-    return _largest([Eigen(values, U)], k)
-
-
-def _deflated(A: Graph, U: FloatArray, drop: FloatArray) -> LinearOperator:
-    """Return A - U diag(drop) U': the eigenvalues of U are lower by drop."""
-    return LinearOperator(
-        A.shape, matvec=lambda x: A @ x - U @ (drop * (U.T @ x)), dtype=np.float64
-    )
-
-
 def _largest(parts: list[Eigen], k: int) -> Eigen:
     """Return the k largest eigenvalues of several sets, in decreasing order."""
     values = np.concatenate([part.values for part in parts])
     U = np.hstack([part.vectors for part in parts])
     order = np.argsort(-values, kind="stable")[:k]
-    return Eigen(values[order], np.ascontiguousarray(U[:, order]))
+    U = np.ascontiguousarray(U[:, order])
+    U *= np.where(np.einsum("ij,ij,ij->j", U, U, U) < 0, -1.0, 1.0)
+    return Eigen(values[order], U)

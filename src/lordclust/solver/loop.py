@@ -7,7 +7,7 @@ V: what passes over the rows, on one machine or many, in NumPy or on a GPU, is b
 :func:`lordclust.solver.kernels.advance` is the compiled form of :class:`Ascent`.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -303,29 +303,41 @@ class Ascent:
         """
         sums = self._closed(sums, self.a)
         error = self._error(sums)
-        many, cheap = self.k > MANY, rules.is_cheap(np.trace(sums.hessian), self.n)
+        many, cheap = self.k > MANY, rules.is_cheap(self._trace(sums), self.n)
         if cheap:
             tol = rules.cheap_tolerance(tol, self.n, self.k)
-        H, damping = sums.hessian, 0.0
+        H, damping = None, 0.0
         fresh, curved = True, many or cheap
         for _ in range(rules.NEWTON_STEPS):
             if not error > tol:
                 break
             before, value = error, sums.dual
             if fresh:
-                H = _symmetric(sums.hessian)
+                H = self._hessian(sums)
                 damping = rules.damping(error, self.n / self.k, self.ease)
-            if many:
-                accuracy = rules.cg_accuracy(error)
-                d = _conjugate_gradients(H, damping, sums.columns, accuracy)
-            else:
-                d = np.linalg.solve(H + damping * np.eye(self.k), sums.columns)
+            d = self._direction(H, damping, sums.columns, error)
             slope = float(d @ sums.columns)
             sums, error = self._search(sums, d, theta, tol, measure, curved)
             fresh, curved = curved, many or cheap or rules.must_renew(error, before)
             if rules.is_at_rounding(error, before, slope, value):
                 break
         return sums
+
+    def _trace(self, sums: Sums) -> float:
+        """Return the trace of H."""
+        return float(np.trace(sums.hessian))
+
+    def _hessian(self, sums: Sums) -> Any:
+        """Return H in the form that :meth:`_direction` needs."""
+        return _symmetric(sums.hessian)
+
+    def _direction(
+        self, H: Any, damping: float, F: FloatArray, error: float
+    ) -> FloatArray:
+        """Return the d with (H + damping I) d = F."""
+        if self.k > MANY:
+            return _conjugate_gradients(H, damping, F, rules.cg_accuracy(error))
+        return np.linalg.solve(H + damping * np.eye(self.k), F)
 
     def _search(
         self,

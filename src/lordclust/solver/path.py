@@ -5,7 +5,7 @@ clusters split off; following them finds better optima than dozens of random sta
 one tau, for the cost of a few.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,9 @@ from lordclust.solver.checkpoint import Checkpoint, Place
 from lordclust.solver.engine import Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Problem
+from lordclust.solver.seeds import Seeds
 from lordclust.solver.solve import Limits, result_of, solve
-from lordclust.solver.start import random_start, spectral_start
+from lordclust.solver.start import random_start
 
 #: Steps in tau: the first and smallest, the largest, and the factor of growth.
 SMALLEST_STEP, LARGEST_STEP, GROWTH = 0.02, 0.1, 1.5
@@ -28,10 +29,28 @@ MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
 #: Above this many samples they are left out: a path takes long, and on the 70,000
 #: images of MNIST they did not change the accuracy.
 RACE_UP_TO = 20_000
+#: Taus of a short path before the last, the latest first one, and LoRD's own.
+LATE = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.85)
+LATEST, LORD_LATE = 0.3, 0.5
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
 #: Relative change of V in one step below which steps grow, above which they halve.
 SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
+
+
+def late_taus(
+    problem: Problem, last: float, *, first: float = 0.0
+) -> tuple[float, ...]:
+    """Return the taus of a short path before ``last``.
+
+    It begins where clusters exist: before, V is nearly uniform, and dense. The more
+    clusters, the later they are all there. Small steps on the way matter more for the
+    objective at the end than an early beginning.
+    """
+    if problem.lord:
+        return (LORD_LATE,)
+    first = max(first, min(0.03 * np.sqrt(len(problem.omega.mu)), LATEST))
+    return tuple(tau for tau in LATE if first <= tau < last) or (last / 2,)
 
 
 def adaptive_taus(
@@ -82,8 +101,7 @@ def _race(solver: Solver, problem: Problem, tau: float, limits: Limits) -> int:
     """Solve at tau from other starts, and continue from the best; return iterations.
 
     If two branches cross, a path stays on its own. Coarse steps and a loose tolerance,
-    not only other seeds, lead to other branches; so do the clusters of the graph's
-    leading eigenvectors.
+    not only other seeds, lead to other branches; so does a cut of the graph.
     """
     best, own, omega = solver.progress().objective, solver.get(), problem.omega
     coarse = [*np.arange(SMALLEST_STEP, tau - SCOUT_STEP / 2, SCOUT_STEP), tau]
@@ -92,7 +110,8 @@ def _race(solver: Solver, problem: Problem, tau: float, limits: Limits) -> int:
         if scout < SCOUTS:
             solver.put(random_start(omega, np.random.default_rng(scout)))
         else:
-            solver.put(spectral_start(problem.S, omega))
+            seeds = Seeds(problem.S, len(omega.mu))
+            solver.put(seeds.soft_start(seeds.cut, omega))
         for stop in coarse if scout < SCOUTS else [tau]:
             n_iter += solve_at(solver, problem, stop, limits._replace(tol=SCOUT_TOL))
         if solver.progress().objective > best + 1e-6 * abs(best):
@@ -121,6 +140,7 @@ def walk(
     limits: Limits,
     *,
     taus: FloatArray | None = None,
+    way: Limits | None = None,
     callback: Callable[[float], object] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Iterator[Stop]:
@@ -129,15 +149,15 @@ def walk(
     B-LoRD follows tau, in adaptive steps unless ``taus`` are given. LoRD plus
     tilt ||V||_F^2 is concave for tilt <= -lambda_max(S), with the trivial optimum; the
     tilt goes to 0 in equal steps. If the solver was resumed from a checkpoint, the path
-    continues from there.
+    continues from there. ``way`` are the limits before the last tau.
     """
-    if problem.lord:
+    if problem.lord and taus is None:
         taus = np.linspace(0, 1, LORD_STEPS + 1)[1:]
     place = None if checkpoint is None else checkpoint.place
     meeting = min(MEETING, last if taus is None else float(taus[-1]))
-    # On a path that begins late, the caller has chosen the branch. The race needs S and
-    # V on this machine.
-    open_race = taus is None or taus[0] < SCOUT_STEP
+    # On a path that begins late or is rough, the caller has chosen the branch. The race
+    # needs S and V on this machine.
+    open_race = way is None and (taus is None or taus[0] < SCOUT_STEP)
     open_race &= solver.n <= RACE_UP_TO and problem.S is not None and not problem.lord
     open_race = open_race if place is None else place.open_race
     enough = False
@@ -154,7 +174,8 @@ def walk(
             return
         if not problem.lord:
             solver.leave_saddle()
-        n_iter = solve_at(solver, problem, tau, limits)
+        rough = way if way is not None and tau < last else limits
+        n_iter = solve_at(solver, problem, tau, rough)
         if open_race and tau >= meeting:
             n_iter += _race(solver, problem, tau, limits)
             open_race = False
@@ -173,18 +194,24 @@ def follow(
     limits: Limits,
     *,
     start: FloatArray,
-    checkpoint: Checkpoint | None,
+    taus: Sequence[float] = (),
+    checkpoint: Checkpoint | None = None,
     notify: Callable[[str, float], bool],
 ) -> SolverResult:
     """Follow a path from a start or a checkpoint, and return its last solution.
 
+    A short path has ``taus`` before the last, which are solved less accurately.
     ``notify`` is called with the name of each stop and its share of the path; if it
     returns True, the path ends there and the problem is solved at ``last`` at once.
     """
     if checkpoint is None or not checkpoint.resume(solver):
         solver.put(start)
-    before = 0.0
-    for stop in walk(solver, problem, last, limits, checkpoint=checkpoint):
+    before, grid, way = 0.0, None, None
+    if taus:
+        grid, way = np.array([*taus, last]), limits.loose
+    for stop in walk(
+        solver, problem, last, limits, taus=grid, way=way, checkpoint=checkpoint
+    ):
         part, before = (stop.tau - before) / (last or 1.0), stop.tau
         if notify(problem.stop_name.format(stop.tau), part) and stop.tau < last:
             return solve(solver, problem, last, limits)

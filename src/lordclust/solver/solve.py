@@ -1,18 +1,25 @@
 """One descent: from a start to a stationary V, with its certificate."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
-from lordclust._core.typing import FloatArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust.result import SolverResult
 from lordclust.solver import paper
 from lordclust.solver.arrays import array_ascent
 from lordclust.solver.engine import Callback, Engine, Solver
 from lordclust.solver.problem import LoRDProblem, Problem
 from lordclust.solver.projection import feasibility_error, project_newton
+from lordclust.solver.sparse_engine import SparseEngine
+from lordclust.solver.start import hard_start
 
+#: From this many entries of V and clusters on, nearly hard V are kept sparse.
+SPARSE_FROM, MANY = 250_000, 25
+#: Tolerance on the way of a short path.
+LOOSE = 1e-3
 #: Relative error of a row or column sum that counts as rounding.
 FEASIBLE = 1e-12
 
@@ -22,6 +29,11 @@ class Limits(NamedTuple):
 
     tol: float = 1e-4
     max_iter: int = 4000
+
+    @property
+    def loose(self) -> Self:
+        """The limits on the way of a path."""
+        return self._replace(tol=max(self.tol, LOOSE))
 
 
 def make_solver(
@@ -94,6 +106,48 @@ def settled(solver: Solver, problem: Problem, t: float) -> tuple[FloatArray, flo
         # Already computed; a product S V in the order of the samples takes much longer.
         return V, float(solver.history()[-1])
     return V, problem.value(V, t)
+
+
+def is_large(problem: Problem) -> bool:
+    """Return whether V should be kept sparse, if it is nearly hard.
+
+    Only with many clusters: a dense row of few costs no more than a sparse one.
+    """
+    n, k = problem.omega.shape
+    fits = not problem.lord and sparse.issparse(problem.S) and problem.omega.exact
+    return fits and n * k >= SPARSE_FROM and k >= MANY
+
+
+def solve_from_labels(
+    problem: Problem,
+    labels: IntArray,
+    t: float,
+    limits: Limits,
+    *,
+    n_threads: int = 1,
+    dtype: np.dtype | str = "float64",
+    device: str | None = None,
+) -> SolverResult:
+    """Solve at ``t`` from labels that have the shares of the problem.
+
+    If V is large, only its positive entries are kept, as long as they are few. On a
+    device V is dense.
+    """
+    if device is None and is_large(problem):
+        few = SparseEngine(problem.S, problem.omega, n_threads=n_threads, dtype=dtype)
+        few.put(labels)
+        few.aim(problem.step(t), problem.tilt(t))
+        progress, converged = few.run(*limits)
+        if converged and not few.dense:
+            return SolverResult(
+                few.get_dense(), progress.objective, progress.residual,
+                progress.n_iter, converged, few.history(), few.passes,
+            )  # fmt: skip
+    solver = make_solver(problem, n_threads=n_threads, dtype=dtype, device=device)
+    solver.put(hard_start(labels, problem.omega))
+    solver.aim(problem.step(t), problem.tilt(t))
+    solver.run(*limits)
+    return result_of(solver, problem, t)
 
 
 def solve_by_paper(

@@ -2,12 +2,13 @@
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.utils import check_random_state
 
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_mu, check_weights
-from lordclust.rounding.labels import kmeans_labels
-from lordclust.rounding.spectral import normalized_eigenvectors, unit_rows
+from lordclust.rounding.surprise import between_clusters
+from lordclust.rounding.transport import whole_sizes
 from lordclust.solver.omega import Omega
 
 #: Relative squared distance below which V counts as at the saddle, and the weight of
@@ -138,26 +139,56 @@ def off_saddle(V: FloatArray, omega: Omega) -> FloatArray | None:
     return (1 - STIR) * level + STIR * point
 
 
-def spectral_start(S: Graph, omega: Omega) -> FloatArray:
-    """Return the point that spectral clustering suggests, somewhat softened.
+def sized_labels(S: Graph, labels: IntArray, omega: Omega) -> IntArray:
+    """Return labels with the shares of the set, in as few and coherent moves as we can.
 
-    The larger a spectral cluster, the larger its share: unequal shares are assigned to
-    the right clusters from the beginning, unlike from a random point.
+    Clusters that are too large give to those that are too small, the largest possible
+    part first, and more to neighbours. Parts are neighbours in the graph: samples are
+    taken in the order of a breadth-first search of their cluster. So a hard V for
+    shares that are not those of the labels is a good start: from the labels themselves
+    the first projection would spread each surplus over all clusters that lack samples.
+    With different weights shares are met up to half a sample.
     """
-    labels = spectral_labels(S, len(omega.mu))
-    sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
-    column = np.empty(len(omega.mu), dtype=np.int64)
-    column[np.argsort(-sizes, kind="stable")] = np.argsort(-omega.mu, kind="stable")
-    hard = column[labels][:, None] == np.arange(len(omega.mu))
-    return scaled_start(0.9 * hard + 0.1 * omega.mu**2, omega)
+    n, k = omega.shape
+    S, w, moved = sparse.csr_array(S), omega.weight, np.array(labels)
+    order = _coherent_order(S, labels, omega.known)
+    ends = np.cumsum(w[order])
+    by_cluster = np.searchsorted(labels[order], np.arange(k + 1))
+    sizes = np.bincount(labels, w, minlength=k)
+    shares = omega.mu**2 / (omega.mu**2).sum()
+    surplus = sizes - (whole_sizes(shares, n) if omega.equal else n * shares)
+    edges = between_clusters(S, labels, k)
+    taken, last = by_cluster[:-1].copy(), by_cluster[1:]
+    while True:
+        over = np.flatnonzero((surplus > 0.5) & (taken < last))
+        under = np.flatnonzero(surplus < -0.5)
+        if len(over) == 0 or len(under) == 0:
+            return moved
+        parts = np.minimum.outer(surplus[over], -surplus[under])
+        parts *= 1 + edges[np.ix_(over, under)] / sizes[over, None]
+        giver, taker = np.unravel_index(parts.argmax(), parts.shape)
+        j, el = over[giver], under[taker]
+        at, part = taken[j], min(surplus[j], -surplus[el])
+        before = ends[at] - w[order[at]]
+        stop = min(last[j], np.searchsorted(ends, before + part + 0.25))
+        taken[j] = max(stop, at + 1)
+        rows = order[at : taken[j]]
+        moved[rows] = el
+        surplus[j] -= w[rows].sum()
+        surplus[el] += w[rows].sum()
 
 
-def spectral_labels(S: Graph, n_clusters: int) -> IntArray:
-    """Return the clusters of Ng, Jordan and Weiss; negative entries are ignored."""
-    S = S.maximum(0) if sparse.issparse(S) else np.maximum(S, 0)
-    Z = unit_rows(normalized_eigenvectors(S, n_clusters).vectors)
-    rng = np.random.default_rng(0)
-    return kmeans_labels(Z, n_clusters, rng, n_init=3).labels
+def _coherent_order(S: Graph, labels: IntArray, known: IntArray | None) -> IntArray:
+    """Return the samples of unknown clusters by label, neighbours together."""
+    rows = np.repeat(np.arange(len(labels)), np.diff(S.indptr))
+    inside = labels[rows] == labels[S.indices]
+    entries = np.ones(int(inside.sum()), np.int8)
+    within = sparse.csr_matrix(
+        (entries, (rows[inside], S.indices[inside])), shape=S.shape
+    )
+    order = reverse_cuthill_mckee(within, symmetric_mode=True)
+    order = order if known is None else order[known[order] < 0]
+    return np.asarray(order[np.argsort(labels[order], kind="stable")])
 
 
 def _scales_around(
@@ -177,6 +208,30 @@ def _scales_around(
     return right
 
 
+def hard_start(labels: IntArray, omega: Omega) -> FloatArray:
+    """Return the V of labels; it is in the set if they have its shares."""
+    hard = labels[:, None] == np.arange(len(omega.mu))
+    return np.asarray(hard * (omega.mass[:, None] / omega.mu))
+
+
+def check_start_labels(labels: ArrayLike, n: int, k: int) -> IntArray:
+    """Return a user's labels, from 0 to k - 1 with every cluster used, or -1."""
+    y = np.asarray(labels)
+    if y.shape != (n,) or y.dtype.kind not in "iu" or y.min() < -1 or y.max() >= k:
+        raise ValueError(
+            f"start must hold {n} labels from 0 to {k - 1}, or -1 if unknown, got "
+            f"{y.dtype} of shape {y.shape}. Pass labels_ of a clustering of the same "
+            "samples."
+        )
+    unused = np.setdiff1d(np.arange(k), y)
+    if len(unused):
+        raise ValueError(
+            f"start has no sample with label {unused[0]}, got {k} clusters. Number the "
+            "labels from 0 without gaps, or lower n_clusters."
+        )
+    return y.astype(np.int64)
+
+
 def given_start(V: Graph, omega: Omega) -> FloatArray:
     """Return a user's start: labels, or V of a fitted model.
 
@@ -185,9 +240,7 @@ def given_start(V: Graph, omega: Omega) -> FloatArray:
     V = V.toarray() if sparse.issparse(V) else np.asarray(V)
     n, k = omega.shape
     if V.shape == (n,) and V.dtype.kind in "iu" and V.min() >= 0 and V.max() < k:
-        start = np.zeros(omega.shape)
-        start[np.arange(n), V] = omega.mass / omega.mu[V]
-        return start
+        return hard_start(V, omega)
     got, V = V.dtype, np.asarray(V, dtype=np.float64)
     if V.shape != omega.shape or not np.all(np.isfinite(V)):
         raise ValueError(

@@ -1,0 +1,301 @@
+"""Memberships whose certainty is as large as the labels are often right.
+
+Labels say nothing about how sure they are. Two kinds of doubt are measured:
+
+- Within a partition: a random walk starts at a sample, leaves it, and stops after about
+  the time in which a walk inside a cluster forgets where it began. A cluster that holds
+  the walk for that long is real; one that loses it before is an arbitrary cut.
+- Between partitions: other methods may divide the same samples differently, and cut
+  no more of the graph. Then the partition itself is in doubt.
+
+docs/calibration.md explains the rule, and what it was measured against.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
+from lordclust.rounding.labels import named_like
+
+#: Longest time of a walk, in steps: it bounds the number of products with the graph.
+LONGEST = 100.0
+#: Relative residual at which the linear systems are solved.
+ACCURATE = 0.01
+#: Partitions that agree on this share of the samples are the same.
+SAME = 0.999
+#: Weight of the shares in each row, so that every share can be met.
+FLOOR = 1e-9
+#: Relative error of the column means.
+EXACT = 1e-13
+
+
+class Walk(NamedTuple):
+    """The random walk on a graph: from i to j with probability A_ij / degree_i.
+
+    Attributes
+    ----------
+    A : ndarray or csr_array of shape (n, n)
+        Similarities without negative entries and diagonal; columns times weights.
+    degree : ndarray of shape (n,)
+        Row sums of A; 1 for a sample without neighbours.
+    weight : ndarray of shape (n,)
+        Weights of the samples: diag(weight) A is symmetric.
+    alone : ndarray of bool, shape (n,)
+        Samples without neighbours.
+    """
+
+    A: Graph
+    degree: FloatArray
+    weight: FloatArray
+    alone: BoolArray
+
+    @classmethod
+    def of(cls, S: Graph, weight: FloatArray) -> "Walk":
+        """Return the walk on a graph; a sample is not its own neighbour."""
+        if sparse.issparse(S):
+            A = sparse.coo_array(S)
+            kept = (A.row != A.col) & (A.data > 0) & (weight[A.col] > 0)
+            row, col, data = A.row[kept], A.col[kept], A.data[kept]
+            A = sparse.csr_array((data * weight[col], (row, col)), shape=S.shape)
+        else:
+            A = np.maximum(S, 0) * weight
+            np.fill_diagonal(A, 0.0)
+        degree = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+        alone = ~(degree > 0)
+        return cls(A, np.where(alone, 1.0, degree), weight, alone)
+
+    def within(self, labels: IntArray) -> "Walk":
+        """Return the walk that never leaves a cluster."""
+        if sparse.issparse(self.A):
+            A = sparse.coo_array(self.A)
+            kept = labels[A.row] == labels[A.col]
+            A = sparse.csr_array(
+                (A.data[kept], (A.row[kept], A.col[kept])), shape=A.shape
+            )
+        else:
+            A = self.A * (labels[:, None] == labels)
+        degree = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+        alone = ~(degree > 0)
+        return Walk(A, np.where(alone, 1.0, degree), self.weight, alone)
+
+    def step(self, P: FloatArray) -> FloatArray:
+        """Return the expected row of P after one step."""
+        return np.asarray((self.A @ P) / self.degree[:, None])
+
+
+def calibrated(
+    S: Graph,
+    labels: IntArray,
+    mu: FloatArray,
+    weight: FloatArray | None = None,
+    stability: float = 1.0,
+    *,
+    known: IntArray | None = None,
+) -> FloatArray:
+    """Return memberships of given labels that are as certain as they should be.
+
+    Parameters
+    ----------
+    S : ndarray or csr_array of shape (n, n)
+        The graph, symmetric. Negative entries and the diagonal count as 0.
+    labels : ndarray of int, shape (n,)
+        The partition, labels from 0 to k - 1.
+    mu : ndarray of shape (k,)
+        Square roots of the shares, usually those of the labels. A cluster of share 0
+        has no members.
+    weight : ndarray of shape (n,), optional
+        Weights of the samples; 1 by default.
+    stability : float
+        How far other partitions agree with this one, from 0 to 1: see
+        :func:`partition_stability`.
+    known : ndarray of int, shape (n,), optional
+        Clusters that are certain, -1 if unknown.
+
+    Returns
+    -------
+    P : ndarray of shape (n, k)
+        Memberships. Rows sum to 1, and column means, weighted, are mu^2. The label is
+        nearly always the largest entry of its row.
+
+    Examples
+    --------
+    >>> from lordclust.datasets import block_graph
+    >>> S, y = block_graph([30, 30], p_in=0.5, p_out=0.05)
+    >>> P = calibrated(S, y, np.sqrt([0.5, 0.5]))
+    >>> P.shape, P.mean(axis=0).round(6)
+    ((60, 2), array([0.5, 0.5]))
+    """
+    labels, k = np.asarray(labels, dtype=np.int64), len(mu)
+    weight = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
+    shares = mu**2 / (mu**2).sum()
+    walk = Walk.of(S, weight)
+    time = forgetting_times(walk, labels, k)[labels]
+    P = _visited(walk, labels, time, k)
+    # Two independent walks, given that they agree.
+    P = _with_unit_rows(P * P, shares)
+    P[walk.alone] = shares
+    sure = stability * (1 - FLOOR)
+    P = np.where(shares > 0, sure * P + (1 - sure) * shares, 0.0)
+    if known is not None:
+        rows = np.flatnonzero(known >= 0)
+        P[rows] = 0.0
+        P[rows, known[rows]] = 1.0
+    return scaled_to_shares(P, shares, weight)
+
+
+def forgetting_times(walk: Walk, labels: IntArray, k: int) -> FloatArray:
+    """Return how many steps a walk inside each cluster takes to forget its start.
+
+    x is the share of a sample's similarity that lies in its cluster, less the mean of
+    the cluster: what a walk must forget to leave from anywhere with equal chance. With
+    the Laplacian L of the walk inside clusters, y = (L + 1/LONGEST)^-1 x sums x over
+    all steps, and the time is <y, y> / <y, x>. For a single eigenvector x it is
+    1 / eigenvalue; in general large groups of samples count more than small ones.
+    """
+    inside = walk.within(labels)
+    mass = np.where(inside.alone, 0.0, walk.weight * inside.degree)
+    total = np.bincount(labels, mass, minlength=k)
+    x = np.where(inside.alone, 0.0, inside.degree / walk.degree)
+    mean = np.bincount(labels, mass * x, minlength=k) / np.where(total > 0, total, 1.0)
+    x = np.where(inside.alone, 0.0, x - mean[labels])
+    if not np.abs(x).max(initial=0.0) > 1e-12:
+        return np.ones(k)
+    y = solve(inside, np.full(len(x), 1 / LONGEST), x[:, None], x[:, None])[:, 0]
+    yx = np.bincount(labels, mass * y * x, minlength=k)
+    yy = np.bincount(labels, mass * y * y, minlength=k)
+    flat = yx <= 1e-20 * (total + 1e-300)
+    return np.asarray(np.where(flat, 1.0, yy / np.where(flat, 1.0, yx)))
+
+
+def solve(walk: Walk, rate: FloatArray, B: FloatArray, X: FloatArray) -> FloatArray:
+    """Return the solution of (L + diag(rate)) X = B by conjugate gradients from X.
+
+    L = I - W is the Laplacian of the walk. Multiplied by weights and degrees the matrix
+    is symmetric and positive definite; its diagonal is the preconditioner.
+    """
+    mass = (walk.weight * walk.degree)[:, None]
+    diagonal = 1 + rate[:, None]
+    R = B - (diagonal * X - walk.step(X))
+    Z = R / diagonal
+    D, rz = Z.copy(), (mass * R * Z).sum(axis=0)
+    enough = ACCURATE**2 * (mass * B * B / diagonal).sum(axis=0)
+    for _ in range(int(10 * np.sqrt(LONGEST))):
+        if np.all(rz <= enough):
+            break
+        AD = diagonal * D - walk.step(D)
+        curve = (mass * D * AD).sum(axis=0)
+        ahead = np.where(curve > 0, rz / np.where(curve > 0, curve, 1.0), 0.0)
+        X = X + ahead * D
+        R -= ahead * AD
+        Z = R / diagonal
+        new = (mass * R * Z).sum(axis=0)
+        D = Z + np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0) * D
+        rz = new
+    return np.asarray(X)
+
+
+def _visited(walk: Walk, labels: IntArray, time: FloatArray, k: int) -> FloatArray:
+    """Return the probabilities that a walk is in each cluster when it stops.
+
+    It leaves the sample, and then stops in each step with a probability of
+    1 / (1 + time) of the cluster where it is.
+    """
+    hard = (labels[:, None] == np.arange(k)).astype(np.float64)
+    P = solve(walk, 1 / time, hard / time[:, None], hard)
+    return np.maximum(walk.step(P), 0.0)
+
+
+def partition_stability(
+    S: Graph,
+    labels: IntArray,
+    others: Iterable[IntArray],
+    k: int,
+    weight: FloatArray | None = None,
+) -> float:
+    """Return the share of samples on which other partitions agree with the labels.
+
+    ``others`` are a few finished partitions of the same samples by other methods; names
+    do not matter, and steps on the way to a partition are not finished. Each counts
+    with one over the similarity that it cuts, relative to a random partition with the
+    same shares. Equal partitions, and the labels, count once.
+    """
+    walk = Walk.of(S, np.ones(len(labels)) if weight is None else weight)
+    seen = [labels]
+    for other in others:
+        named = named_like(np.asarray(other, dtype=np.int64), labels, k)
+        if all(np.mean(named == one) < SAME for one in seen):
+            seen.append(named)
+    if len(seen) == 1:
+        return 1.0
+    worth = np.array([1 / _relative_cut(walk, one, k) for one in seen])
+    agree = [np.average(one == labels, weights=walk.weight) for one in seen]
+    return float(worth @ agree / worth.sum())
+
+
+def _relative_cut(walk: Walk, labels: IntArray, k: int) -> float:
+    """Return the mean chance to leave a cluster in one step, relative to chance."""
+    inside = walk.within(labels)
+    stays = np.where(inside.alone, 0.0, inside.degree / walk.degree)
+    leaves = np.average(np.where(walk.alone, 0.0, 1 - stays), weights=walk.weight)
+    shares = np.bincount(labels, walk.weight, minlength=k) / walk.weight.sum()
+    chance = max(1 - float((shares**2).sum()), 1 / len(labels))
+    return float(max(leaves, 0.0) / chance + 1 / len(labels))
+
+
+def _with_unit_rows(P: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return P with rows that sum to 1; a row of zeros becomes the shares."""
+    total = P.sum(axis=1)
+    empty = ~(total > 0)
+    P = P / np.where(empty, 1.0, total)[:, None]
+    P[empty] = shares
+    return P
+
+
+def scaled_to_shares(
+    P: FloatArray, shares: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Return P with rows and columns scaled: rows sum to 1, column means are shares.
+
+    The logarithms a of the column scales minimise the convex function
+    sum_i p_i log sum_j P_ij exp(a_j) - sum_j shares_j a_j, here by Newton's method.
+    """
+    used = np.flatnonzero(shares > 0)
+    p, s = weight / weight.sum(), shares[used]
+    Q = _with_unit_rows(P[:, used], s)
+    for _ in range(100):
+        error = s - p @ Q
+        if np.abs(error / s).max() <= EXACT:
+            break
+        move = _newton_step(Q, p, error)
+        Q = _moved(Q, p, s, move)
+    P = np.zeros(P.shape)
+    P[:, used] = Q
+    return P
+
+
+def _newton_step(Q: FloatArray, p: FloatArray, error: FloatArray) -> FloatArray:
+    """Return the change of the logarithms of the column scales."""
+    H = np.diag(p @ Q) - Q.T @ (p[:, None] * Q)
+    # Scales have a common factor; a cluster that nothing leaves can have any.
+    ridge = 1e-14 * np.trace(H) / len(H) + 1e-300
+    H += ridge * np.eye(len(H)) + np.full(H.shape, 1 / len(H) ** 2)
+    step = np.linalg.lstsq(H, error, rcond=None)[0]
+    return np.asarray(step - step.mean())
+
+
+def _moved(Q: FloatArray, p: FloatArray, s: FloatArray, move: FloatArray) -> FloatArray:
+    """Return Q scaled by exp(move), or by less if the error would not decrease."""
+    slope = float((s - p @ Q) @ move)
+    length = min(1.0, 20 / max(np.abs(move).max(), 1e-300))
+    for _ in range(40):
+        scale = np.exp(length * (move - move.max()))
+        new = Q * scale
+        total = new.sum(axis=1)
+        rise = float(p @ np.log(total)) + length * float(move.max() - s @ move)
+        if rise <= -1e-4 * length * slope + 1e-15:
+            break
+        length /= 2
+    return _with_unit_rows(new, s)

@@ -1,0 +1,301 @@
+"""Choosing a partition and its shares without labels.
+
+Omega, the set of all doubly stochastic V, is the disjoint union of the cells
+Omega(mu), one for each vector of shares (Theorem 1 of the paper). Seeds propose cells,
+B-LoRD solves within them, and the partition with the most evidence
+(:mod:`lordclust.choose.evidence`) is kept.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import NamedTuple
+
+import numpy as np
+
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.choose.evidence import Evidence, Score
+from lordclust.result import Selection
+from lordclust.rounding.labels import labels_from, named_like
+from lordclust.rounding.surprise import CLEAR
+from lordclust.solver.omega import Omega
+from lordclust.solver.path import late_taus, solve_at
+from lordclust.solver.problem import Problem
+from lordclust.solver.seeds import Seeds
+from lordclust.solver.solve import (
+    Limits,
+    is_large,
+    make_solver,
+    solve_from_labels,
+)
+from lordclust.solver.start import hard_start
+
+#: Taus at which B-LoRD changes a partition within its own cell.
+WITHIN = (1.0, 0.3, 0.2)
+#: Fewer samples than this, or than a tenth of an equal share, are outliers.
+SMALLEST = 5
+#: How often shares are taken from the best partition so far.
+ROUNDS = 4
+#: Labels from the graph or the features whose cells are searched.
+SEEDS = ("cut", "centres", "tree", "uneven_tree")
+#: Approximate fraction of the work before the shares are changed.
+FIRST_ROUND = 0.6
+
+
+@dataclass(frozen=True)
+class Search:
+    """Settings that all candidates share.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        Scores partitions of the samples.
+    seeds : Seeds
+        Labels and starts from the graph.
+    draws : sequence of int
+        A random seed for each start that mixes eigenvectors.
+    limits : Limits
+        Of each solve.
+    n_threads : int
+        Paths that are followed at the same time.
+    rounded : callable
+        Returns the labels of V, given the set that V is in.
+    notify : callable
+        Called with what was solved and its share of the work; returns whether to stop.
+    enough : Event
+        Set once ``notify`` has returned True: the best candidate so far is kept.
+    found : list of Candidate
+        What was compared so far.
+    done : list of float
+        Shares of the work that were reported.
+    """
+
+    evidence: Evidence
+    seeds: Seeds
+    draws: Sequence[int]
+    limits: Limits
+    n_threads: int = 1
+    rounded: Callable[[FloatArray, Omega], IntArray] = lambda V, omega: labels_from(
+        V * omega.mu
+    )
+    notify: Callable[[str, float], bool] = lambda name, part: False
+    enough: Event = field(default_factory=Event)
+    found: list["Candidate"] = field(default_factory=list)
+    done: list[float] = field(default_factory=list)
+
+    def finished(self) -> list[IntArray]:
+        """Return the partitions of the seeds, and of the ends of paths."""
+        ends = [one for one in self.found if one.round == 0 and one.tau == 1]
+        return [one.labels for one in ends if one.allowed]
+
+    def solved(self, tau: float, part: float) -> bool:
+        """Report a solved tau; return whether to stop, on this path or another."""
+        self.done.append(part)
+        if self.notify(f"tau {tau:.3f}", part):
+            self.enough.set()
+        return self.enough.is_set()
+
+
+class Candidate(NamedTuple):
+    """A partition with its evidence."""
+
+    round: int
+    source: str
+    tau: float  # 1 for a seed
+    labels: IntArray
+    score: Score
+    sizes: FloatArray
+    allowed: bool  # k clusters of some size, and no pieces of the graph mixed up
+    objective: float = np.inf  # of B-LoRD
+
+    @property
+    def merit(self) -> tuple[bool, float]:
+        """The larger, the better."""
+        return self.allowed, self.score.total
+
+
+class Trail(NamedTuple):
+    """A path to follow: its problem, where it starts, and its taus."""
+
+    name: str
+    problem: Problem
+    start: Graph  # V, or labels of a large problem
+    taus: Sequence[float]
+
+
+def choose(
+    problem: Problem, search: Search, *, shares: bool
+) -> tuple[Candidate, Selection]:
+    """Return the partition with the most evidence, and all that were compared.
+
+    With ``shares``, the shares of the problem are only where the search begins.
+    """
+    found = search.found
+    for name in SEEDS if shares else ():
+        labels = getattr(search.seeds, name)
+        if labels is not None:
+            found.append(_judged(search, problem.omega, labels, 0, name))
+        if found[0].allowed and found[0].score.surprise < CLEAR:
+            return found[0], _record(found, found[0])
+    trails = [_within(problem, one) for one in found if one.sizes.min() > 0]
+    first = FIRST_ROUND if shares else 1.0
+    found += _followed(search, trails, 0, first / 2) if trails else []
+    if not (found and search.enough.is_set()):
+        late = _followed(search, _late(problem, search), 0, first / 2)
+        found += [one for one in late if _is_best(one, late)]
+    best = max(found, key=lambda one: one.merit)
+    for turn in range(1, ROUNDS + 1 if shares else 1):
+        if search.enough.is_set():
+            break
+        part = (1 - FIRST_ROUND) / ROUNDS
+        found += _followed(search, [_within(problem, best)], turn, part)
+        before, best = best, max(found, key=lambda one: one.merit)
+        if best is before:
+            break
+    return best, _record(found, best)
+
+
+def given(
+    search: Search, omega: Omega, labels: IntArray
+) -> tuple[Candidate, Selection]:
+    """Return given labels as the only candidate."""
+    best = _judged(search, omega, labels, 0, "given")
+    return best, _record([best], best)
+
+
+def _is_best(one: Candidate, others: list[Candidate]) -> bool:
+    """Return whether no other path to the same shares is better at the same tau."""
+    # Within a cell the objective decides; the judge only chooses between cells.
+    rivals = [
+        other.objective
+        for other in others
+        if other.tau == one.tau and other.allowed >= one.allowed
+    ]
+    return one.objective >= max(rivals) - 1e-6 * abs(max(rivals))
+
+
+def cell_of(labels: IntArray, problem: Problem) -> Problem:
+    """Return the problem whose shares are those of the labels."""
+    omega = problem.omega
+    sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
+    return problem.with_omega(replace(omega, mu=np.sqrt(sizes / sizes.sum())))
+
+
+def _within(problem: Problem, one: Candidate) -> Trail:
+    """Return a path from a partition, within its own cell."""
+    cell = cell_of(one.labels, problem)
+    seed = one.source in SEEDS
+    name = f"within {one.source}" if seed else "within the best"
+    if is_large(cell):
+        return Trail(name, cell, one.labels, (1.0,))
+    return Trail(name, cell, hard_start(one.labels, cell.omega), WITHIN)
+
+
+def _late(problem: Problem, search: Search) -> list[Trail]:
+    """Return short paths for the shares of the problem; a large one, hard at once."""
+    hard = []
+    if problem.omega.exact:
+        labels = search.seeds.sized_cut(problem.omega)
+        hard = [Trail("sized cut", problem, labels, (1.0,))]
+        if is_large(problem):
+            return hard
+    return hard + [
+        Trail(f"from the {name}", problem, V, (*late_taus(problem, 1.0, first=t), 1.0))
+        for name, V, t in search.seeds.starts(problem.omega, search.draws)
+    ]
+
+
+def _followed(
+    search: Search, trails: list[Trail], turn: int, part: float
+) -> list[Candidate]:
+    """Follow paths in parallel and return their candidates.
+
+    Paths that have not begun when the search is stopped are left out, but for the
+    first. ``part`` is their share of all work.
+    """
+    gain = part / sum(len(trail.taus) for trail in trails)
+
+    def follow(trail: Trail) -> list[Candidate]:
+        found: list[Candidate] = []
+        if search.enough.is_set() and trail is not trails[0]:
+            return found
+        for tau, V, value in _solutions(search, trail):
+            omega = trail.problem.omega
+            labels = search.rounded(V, omega)
+            one = _judged(search, omega, labels, turn, trail.name, tau)
+            found.append(one._replace(objective=value))
+            if search.solved(tau, gain):
+                break
+        return found
+
+    with ThreadPoolExecutor(min(search.n_threads, len(trails))) as pool:
+        return [one for found in pool.map(follow, trails) for one in found]
+
+
+def _solutions(
+    search: Search, trail: Trail
+) -> Iterator[tuple[float, FloatArray, float]]:
+    """Yield tau, V and objective along a path, each solved from the one before."""
+    if trail.start.ndim == 1:
+        result = solve_from_labels(trail.problem, trail.start, 1.0, search.limits)
+        yield 1.0, result.V, result.objective
+        return
+    solver = make_solver(trail.problem)
+    solver.put(trail.start)
+    for tau in trail.taus:
+        solve_at(solver, trail.problem, tau, search.limits.loose)
+        yield tau, solver.get(), solver.progress().objective
+
+
+def _judged(
+    search: Search,
+    omega: Omega,
+    labels: IntArray,
+    turn: int,
+    source: str,
+    tau: float = 1.0,
+) -> Candidate:
+    """Return a partition with its evidence; known labels take precedence."""
+    k = len(omega.mu)
+    if omega.known is not None:
+        labels = named_like(labels, omega.known, k)
+        labels = np.where(omega.known >= 0, omega.known, labels)
+    sizes = np.bincount(labels, omega.weight, minlength=k).astype(float)
+    least = min(SMALLEST, len(labels) / (10 * k))
+    allowed = bool(np.bincount(labels, minlength=k).min() >= least)
+    allowed &= bool(sizes.min() > 0) and keeps_pieces(labels, search.seeds.pieces)
+    score = search.evidence.score(labels)
+    return Candidate(turn, source, tau, labels, score, sizes, allowed)
+
+
+def keeps_pieces(labels: IntArray, pieces: IntArray) -> bool:
+    """Return whether no cluster joins pieces of the graph while another is cut.
+
+    Samples of piece -1 have no edges and are ignored.
+
+    Examples
+    --------
+    >>> keeps_pieces(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    False
+    """
+    linked = pieces >= 0
+    pairs = np.unique(np.stack([pieces[linked], labels[linked]]), axis=1)
+    cut = len(np.unique(pairs[0])) < pairs.shape[1]
+    joined = len(np.unique(pairs[1])) < pairs.shape[1]
+    return not (cut and joined)
+
+
+def _record(found: list[Candidate], best: Candidate) -> Selection:
+    """Return all candidates as a record."""
+    return Selection(
+        rounds=np.array([one.round for one in found]),
+        sources=[one.source for one in found],
+        taus=np.array([one.tau for one in found]),
+        surprise=np.array([one.score.surprise for one in found]),
+        balance=np.array([one.score.balance for one in found]),
+        features=np.array([one.score.features for one in found]),
+        evidence=np.array([one.score.total for one in found]),
+        sizes=np.array([np.sort(one.sizes)[::-1] for one in found]),
+        best=next(i for i, one in enumerate(found) if one is best),
+    )

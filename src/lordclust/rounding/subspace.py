@@ -1,0 +1,395 @@
+"""Leading eigenvectors of a large matrix by filtered subspace iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, eigh
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from lordclust._core.blas import one_blas_thread
+from lordclust._core.threads import count_threads
+from lordclust._core.typing import FloatArray, Graph, IntArray
+
+#: Largest residual ||A u - value u||, relative to the bounds of the spectrum, and to
+#: the distance of the value from the end of the block: the error of the eigenvectors.
+RESIDUAL, ANGLE = 5e-6, 1e-3
+#: Columns beyond k: the iteration separates k from k + GUARD, not from k + 1.
+GUARD, GUARD_SHARE = 6, 0.1
+#: Products with A before the first estimate, and at most.
+FIRST_DEGREE, MAX_DEGREE = 8, 2000
+#: A filter amplifies by at most e^16: more would leave too few digits for the rest.
+AMPLIFY = 16.0
+#: Filters aim at residuals smaller than necessary by this logarithm.
+SPARE = 1.5
+#: From this many products on a banded factorisation may be cheaper, up to its size.
+SLOW, BAND_NUMBERS, BAND_WORK = 150, 1 << 25, 1 << 34
+#: From this many rows on neighbours are brought together, and threads are used.
+RENUMBER_FROM, THREADS_FROM = 5000, 5000
+#: Numbers of a block of columns that stay in the cache while it is filtered.
+CACHED = 1 << 20
+TINY = 1e-300
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Ritz(NamedTuple):
+    """Approximate eigenvalues, largest first, vectors X, A X, and residual norms."""
+
+    values: FloatArray
+    X: FloatArray
+    AX: FloatArray
+    residuals: FloatArray
+
+
+class Rows:
+    """Products with A by blocks of rows, in threads.
+
+    The blocks depend on n alone, so that sums do not depend on the threads.
+    """
+
+    def __init__(self, A: Graph, pool: ThreadPoolExecutor | None) -> None:
+        n = A.shape[0]
+        ends = np.linspace(0, n, min(max(n // 1024, 1), 64) + 1).astype(int).tolist()
+        self.spans = [slice(a, b) for a, b in pairwise(ends)]
+        self.A = [A[span] for span in self.spans] if len(self.spans) > 1 else [A]
+        self.pool = pool
+
+    def _each(self, work: Callable[[int], Any]) -> list[Any]:
+        """Return what the work on each block returns, in order."""
+        if self.pool is None:
+            return [work(i) for i in range(len(self.spans))]
+        return list(self.pool.map(work, range(len(self.spans))))
+
+    def product(self, X: FloatArray) -> FloatArray:
+        """Return A X."""
+        out = np.empty_like(X)
+        self.step(X, out, 1.0, 0.0, 0.0)
+        return out
+
+    def step(
+        self, Y: FloatArray, X: FloatArray, a: float, shift: float, b: float
+    ) -> None:
+        """Replace X by a (A Y - shift Y) - b X."""
+
+        def work(i: int) -> None:
+            span = self.spans[i]
+            Z = self.A[i] @ Y
+            if shift:
+                Z -= shift * Y[span]
+            Z *= a
+            if b:
+                Z -= b * X[span]
+            X[span] = Z
+
+        self._each(work)
+
+    def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return X'Y."""
+        parts = self._each(lambda i: X[self.spans[i]].T @ Y[self.spans[i]])
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def times(self, X: FloatArray, M: FloatArray) -> FloatArray:
+        """Return X M for a small M."""
+        out = np.empty((len(X), M.shape[1]))
+
+        def work(i: int) -> None:
+            np.matmul(X[self.spans[i]], M, out=out[self.spans[i]])
+
+        self._each(work)
+        return out
+
+
+def subspace_eigenvectors(
+    A: Graph, k: int, *, known: FloatArray | None = None, keys: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the k largest eigenvalues of a symmetric A, and eigenvectors.
+
+    A block of k vectors and some more is multiplied by Chebyshev polynomials of A
+    that are large beyond the block's smallest Ritz value and small below; Ritz vectors
+    of the block are then taken, and those that have converged are left alone. A block
+    finds all copies of a multiple eigenvalue.
+
+    An eigenvector has converged if its residual is at most ``RESIDUAL`` times the
+    width of the spectrum, and ``ANGLE`` times the distance of its eigenvalue from the
+    smallest of the block, which bounds its angle with the true space.
+
+    Parameters
+    ----------
+    A : ndarray or csr_array of shape (n, n)
+        In float64.
+    k : int
+        Number of eigenvalues.
+    known : ndarray of shape (n, c), optional
+        Orthonormal eigenvectors to leave out.
+    keys : ndarray of uint64, shape (n,), optional
+        Numbers from which the first block is derived; those of :func:`row_keys` by
+        default. If they do not depend on the order of the rows, neither do the
+        eigenvectors, up to rounding.
+    """
+    keys = row_keys(A) if keys is None else keys
+    order = None
+    if sparse.issparse(A) and A.shape[0] >= RENUMBER_FROM:
+        # A X reads the rows of X of a sample's neighbours: they should be close.
+        order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
+        A, keys = sparse.csr_array(A[order][:, order]), keys[order]
+        known = None if known is None else known[order]
+    threads = count_threads(None) if A.shape[0] >= THREADS_FROM else 1
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        ritz = _iterate(A, Rows(A, pool if threads > 1 else None), k, known, keys)
+    values, U = ritz.values[:k].copy(), np.empty((A.shape[0], k))
+    U[slice(None) if order is None else order] = ritz.X[:, :k]
+    return values, U
+
+
+def _iterate(
+    A: Graph, rows: Rows, k: int, known: FloatArray | None, keys: IntArray
+) -> Ritz:
+    """Return Ritz vectors of which the first k have converged."""
+    low, high = bounds(A)
+    scale = max(high - low, TINY)
+    m = _block_size(A.shape[0], k, known)
+    X = random_block(keys, m)
+    low = max(low, _lowest(rows, X[:, 0]))
+    ritz = _ritz(rows, _without(rows, X, known))
+    total, limit, inverse = 0, FIRST_DEGREE, None
+    while total < MAX_DEGREE:
+        tol = _tolerances(ritz, k, scale)
+        late = np.flatnonzero(ritz.residuals[:k] > tol)
+        if len(late) == 0:
+            break
+        done = int(late[0])
+        # Not closer than its residual: several columns may share the k-th eigenvalue.
+        cut = float(min(ritz.values[-1], ritz.values[k - 1] - ritz.residuals[k - 1]))
+        low = min(low, cut - 1e-6 * scale)
+        degree, left = _degree(ritz, done, (low, cut), tol, limit)
+        if inverse is None and limit > 3 * FIRST_DEGREE and left > SLOW:
+            inverse = banded_inverse(A, float(ritz.values[0]), scale)
+        if callable(inverse):
+            X, degree = inverse(ritz.X[:, done:]), 1
+        else:
+            X = _filtered(rows, ritz, done, (low, cut), degree)
+        total, limit = total + degree, 2 * limit
+        X = np.hstack([ritz.X[:, :done], X]) if done else X
+        ritz = _ritz(rows, _without(rows, X, known))
+        if len(ritz.values) < m:  # columns were dependent: replace them
+            fresh = random_block(keys + np.uint64(total), m - len(ritz.values))
+            X = np.hstack([ritz.X, fresh])
+            ritz = _ritz(rows, _without(rows, X, known))
+    return ritz
+
+
+def _block_size(n: int, k: int, known: FloatArray | None) -> int:
+    """Return the number of columns: k, and some more; a multiple of 8 is fast."""
+    room = n - (0 if known is None else known.shape[1])
+    return min(-(-(k + max(GUARD, int(GUARD_SHARE * k))) // 8) * 8, room)
+
+
+def _tolerances(ritz: Ritz, k: int, scale: float) -> FloatArray:
+    """Return the largest residuals allowed of the first k.
+
+    Values much closer than their residuals are copies of one eigenvalue that fill the
+    rest of the block: any of its eigenvectors will do.
+    """
+    gap = ritz.values[:k] - ritz.values[-1]
+    near = np.where(gap < 0.01 * ritz.residuals[:k], np.inf, ANGLE * gap)
+    return np.asarray(np.clip(near, 1e-13 * scale, RESIDUAL * scale))
+
+
+def _degree(
+    ritz: Ritz, done: int, interval: tuple[float, float], tol: FloatArray, limit: int
+) -> tuple[int, int]:
+    """Return the degree of the next filter, and how many products are left."""
+    low, cut = interval
+    k, half = len(tol), (cut - low) / 2
+    growth = np.arccosh(np.maximum((ritz.values[done:k] - low) / half - 1, 1.0))
+    growth = np.maximum(growth, 1e-9)
+    # cosh(x) > e^x / 2; and the last passes gain less than expected.
+    worse = np.log(np.maximum(ritz.residuals[done:k] / tol[done:], 1.0)) + SPARE
+    left = float((worse / growth).max())
+    return int(np.clip(min(left, limit, AMPLIFY / growth[0]), 2, 400)), int(left)
+
+
+def _filtered(
+    rows: Rows, ritz: Ritz, done: int, interval: tuple[float, float], degree: int
+) -> FloatArray:
+    """Return p(A) X for the columns that have not converged.
+
+    p is the Chebyshev polynomial of the interval, scaled to 1 at the largest Ritz
+    value. A few columns at a time stay in the cache.
+    """
+    n, m = ritz.X.shape
+    width = int(np.clip(CACHED // n // 8 * 8, 8, m))
+    top, parts = float(ritz.values[done]), []
+    for start in range(done, m, width):
+        X = ritz.X[:, start : start + width].copy()
+        AX = ritz.AX[:, start : start + width].copy()
+        parts.append(_chebyshev(rows, X, AX, interval, top, degree))
+    return np.hstack(parts)
+
+
+def _chebyshev(
+    rows: Rows,
+    X: FloatArray,
+    AX: FloatArray,
+    interval: tuple[float, float],
+    top: float,
+    degree: int,
+) -> FloatArray:
+    """Return p(A) X by the three-term recurrence, in place of X and A X."""
+    low, cut = interval
+    centre, half = (cut + low) / 2, (cut - low) / 2
+    first = s = half / (top - centre)
+    Y = AX
+    Y -= centre * X
+    Y *= s / half
+    for _ in range(degree - 1):
+        after = 1 / (2 / first - s)
+        rows.step(Y, X, 2 * after / half, centre, s * after)
+        X, Y, s = Y, X, after
+    return Y
+
+
+def _ritz(rows: Rows, X: FloatArray) -> Ritz:
+    """Return the Ritz vectors of the space of X; dependent columns are dropped."""
+    lengths = np.sqrt(np.diag(rows.gram(X, X)))
+    X = X / np.where(lengths > 0, lengths, 1.0)
+    for _ in range(2):
+        size, V = eigh(rows.gram(X, X), driver="evd")
+        kept = size > 1e-13 * size[-1]
+        X = rows.times(X, V[:, kept] / np.sqrt(size[kept]))
+        if size[0] > 1e-6 * size[-1]:
+            break
+    AX = rows.product(X)
+    H = rows.gram(X, AX)
+    values, V = eigh((H + H.T) / 2, driver="evd")
+    values, V = values[::-1], np.ascontiguousarray(V[:, ::-1])
+    X, AX = rows.times(X, V), rows.times(AX, V)
+    R = AX - X * values
+    return Ritz(values, X, AX, np.sqrt(np.einsum("ij,ij->j", R, R)))
+
+
+def _without(rows: Rows, X: FloatArray, known: FloatArray | None) -> FloatArray:
+    """Return X minus its part in the space of the known vectors."""
+    if known is None or known.shape[1] == 0:
+        return X
+    X = X / np.maximum(np.sqrt(np.einsum("ij,ij->j", X, X)), 1e-300)
+    return X - rows.times(known, rows.gram(known, X))
+
+
+def _lowest(rows: Rows, x: FloatArray, steps: int = 12) -> float:
+    """Return a value that no eigenvalue of A is much below, by Lanczos' method.
+
+    A tight interval makes the filters sharper; an eigenvalue somewhat below it only
+    makes them a little less so.
+    """
+    T, Q = np.zeros((steps + 1, steps + 1)), np.zeros((len(x), steps + 1))
+    Q[:, 0] = x / np.linalg.norm(x)
+    for j in range(steps):
+        w = rows.product(Q[:, j : j + 1].copy())[:, 0]
+        for _ in range(2):
+            h = Q[:, : j + 1].T @ w
+            w -= Q[:, : j + 1] @ h
+            T[j, j] += h[j]
+        length = float(np.linalg.norm(w))
+        if length <= 1e-10 * np.abs(T).max():
+            return -np.inf
+        T[j, j + 1] = T[j + 1, j] = length
+        Q[:, j + 1] = w / length
+    values, V = eigh(T[:steps, :steps])
+    return float(values[0] - 2 * length * abs(V[-1, 0]))
+
+
+def bounds(A: Graph) -> tuple[float, float]:
+    """Return bounds on the spectrum by Gershgorin's discs."""
+    centre = np.asarray(A.diagonal())
+    size = A if A.min() >= 0 else abs(A)
+    radius = np.asarray(size.sum(axis=1)).ravel() - np.abs(centre)
+    return float((centre - radius).min()), float((centre + radius).max())
+
+
+def banded_inverse(
+    A: Graph, top: float, scale: float
+) -> Callable[[FloatArray], FloatArray] | bool:
+    """Return X -> (s I - A)^-1 X with s just above the spectrum, for a narrow band.
+
+    For a long thin graph, in the order of Cuthill and McKee, this takes seconds where
+    a polynomial would need ten thousands of products. False if the band is wide.
+    """
+    if not sparse.issparse(A):
+        return False
+    order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
+    C = sparse.coo_array(A[order][:, order])
+    n, band = A.shape[0], int(np.abs(C.row - C.col).max(initial=0))
+    if n * (band + 1) > BAND_NUMBERS or n * (band + 1) ** 2 > BAND_WORK:
+        return False
+    for margin in 10.0 ** np.arange(-10, 1):
+        try:
+            factor = _band_factor(C, band, max(top, 1.0) + margin * scale)
+        except LinAlgError:  # an eigenvalue is above
+            continue
+        return partial(_band_solve, factor, order)
+    return False
+
+
+def _band_factor(C: Graph, band: int, shift: float) -> FloatArray:
+    """Return the banded Cholesky factor of shift I - C."""
+    lower = C.row >= C.col
+    L = np.zeros((band + 1, C.shape[0]))
+    L[C.row[lower] - C.col[lower], C.col[lower]] = -C.data[lower]
+    L[0] += shift
+    factor = cholesky_banded(L, lower=True, overwrite_ab=True, check_finite=False)
+    return np.asarray(factor)
+
+
+def _band_solve(factor: FloatArray, order: IntArray, X: FloatArray) -> FloatArray:
+    """Return the solution for the columns of X, in the caller's order."""
+    out = np.empty_like(X)
+    out[order] = cho_solve_banded((factor, True), X[order], check_finite=False)
+    return out
+
+
+def row_keys(A: Graph) -> IntArray:
+    """Return a number for each row that depends on its entries, not on their order.
+
+    Each is a sum of hashes modulo 2^64; the hash of 0 is 0. Equal sums are told apart
+    by their positions.
+    """
+    if sparse.issparse(A):
+        A = sparse.csr_array(A)
+        total = np.zeros(A.nnz + 1, np.uint64)
+        np.cumsum(_hashed(A.data), out=total[1:])
+        keys = total[A.indptr[1:]] - total[A.indptr[:-1]]
+    else:
+        keys = np.array([_hashed(row).sum(dtype=np.uint64) for row in A], np.uint64)
+    order = np.argsort(keys, kind="stable")
+    place = np.arange(len(keys))
+    new = np.append(True, keys[order][1:] != keys[order][:-1])
+    rank = np.empty(len(keys), np.uint64)
+    rank[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return _mixed(keys + rank * GOLDEN)
+
+
+def _hashed(x: FloatArray) -> IntArray:
+    """Return a hash of each number."""
+    return _mixed(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))
+
+
+def random_block(keys: IntArray, m: int) -> FloatArray:
+    """Return m columns of random signs, a bit of the keys' hashes for each."""
+    words = np.arange(1, -(-m // 64) + 1, dtype=np.uint64)
+    hashes = _mixed(keys[:, None] + words * GOLDEN)
+    bits = np.unpackbits(hashes.view(np.uint8), axis=1, count=m, bitorder="little")
+    return 2.0 * bits - 1.0
+
+
+def _mixed(x: IntArray) -> IntArray:
+    """Return splitmix64 of each number."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,177 @@
+"""What a graph suggests before anything is solved: eigenvectors, cuts, pieces.
+
+Everything is computed at most once per fit, and nothing depends on the order of the
+samples, except where they are copies of each other.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from lordclust._core.lazy import lazy_property
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding.labels import lloyd_labels, named_like
+from lordclust.rounding.spectral import (
+    Eigen,
+    components,
+    degrees,
+    ncut_labels,
+    normalized_eigenvectors,
+)
+from lordclust.rounding.surprise import CLEAR, neighbour_surprise
+from lordclust.rounding.tree import tree_labels
+from lordclust.solver.omega import Omega
+from lordclust.solver.start import scaled_start, sized_labels
+
+#: Weight of the shares in a start from labels, which leaves every cluster reachable.
+SOFT = 0.1
+#: Smallest part of a tree that may be uneven, as a fraction of an equal share.
+UNEVEN = 0.1
+#: The first tau of a path from labels, whose clusters are already there.
+FROM_LABELS = 0.2
+#: From this many entries of V on, fewer starts are tried.
+VERY_LARGE = 2_000_000
+#: Iterations of k-means that move the clusters of the cut to their centres.
+LLOYD = 10
+
+
+class Seeds:
+    """Labels and starts from the graph.
+
+    Parameters
+    ----------
+    S : ndarray or csr_array of shape (n, n)
+        The graph; negative entries count as 0.
+    n_clusters : int
+        Number of clusters.
+    X : ndarray or sparse of shape (n, d), optional
+        The features, for labels of nearest centres.
+    """
+
+    def __init__(self, S: Graph, n_clusters: int, X: Graph | None = None) -> None:
+        self.S, self.k, self.X = without_negative(S), n_clusters, X
+
+    @lazy_property
+    def eigen(self) -> Eigen:
+        """The leading k eigenvectors of D^-1/2 S D^-1/2, with fixed signs."""
+        values, U = normalized_eigenvectors(self.S, min(self.k, self.S.shape[0]))
+        signs = np.where((U**3).sum(axis=0) < 0, -1.0, 1.0)
+        return Eigen(values, U * signs)
+
+    @lazy_property
+    def pieces(self) -> IntArray:
+        """The connected component of each sample; -1 without edges."""
+        return np.where(degrees(self.S) > 0, components(self.S), -1)
+
+    @lazy_property
+    def cut(self) -> IntArray:
+        """Labels of a small normalised cut."""
+        return ncut_labels(self.S, self.eigen, self.k)
+
+    @lazy_property
+    def tree(self) -> IntArray | None:
+        """Labels of the spanning tree, cut into parts of similar sizes if possible."""
+        return tree_labels(self.S, self.k)
+
+    @lazy_property
+    def uneven_tree(self) -> IntArray | None:
+        """Labels of the spanning tree, cut into parts of any but very small sizes."""
+        return tree_labels(self.S, self.k, least=UNEVEN)
+
+    @lazy_property
+    def centres(self) -> IntArray | None:
+        """Labels of nearest centres, by k-means from those of the cut, if possible."""
+        sizes = np.bincount(self.cut, minlength=self.k)
+        if self.X is None or sizes.min() == 0:
+            return None
+        Y = sparse.csr_array(
+            (1 / sizes[self.cut], self.cut, np.arange(len(self.cut) + 1)),
+            shape=(len(self.cut), self.k),
+        )
+        centres = Y.T @ self.X
+        dense = centres.toarray() if sparse.issparse(centres) else centres
+        return lloyd_labels(self.X, np.asarray(dense), LLOYD)
+
+    def starts(
+        self, omega: Omega, draws: Sequence[int]
+    ) -> list[tuple[str, FloatArray, float]]:
+        """Return starts with their names, and the first tau of their paths."""
+        found = [("cut", self.soft_start(self.cut, omega), FROM_LABELS)]
+        if omega.shape[0] * omega.shape[1] >= VERY_LARGE:
+            draws = draws[:1]
+        elif self.tree is not None:
+            found.append(("tree", self.soft_start(self.tree, omega), FROM_LABELS))
+        mixtures = (self.mixed_start(omega, draw) for draw in draws)
+        return found + [("mixture", V, 0.0) for V in mixtures]
+
+    def mixed_start(self, omega: Omega, seed: int) -> FloatArray:
+        """Return a random mixture of the leading eigenvectors, as a point of Omega.
+
+        Drawn numbers combine eigenvectors, not samples: the order of the samples does
+        not matter, and the point is smooth on the graph.
+        """
+        U = self.eigen.vectors
+        U = U / np.maximum(np.abs(U).mean(axis=0), np.finfo(float).tiny)
+        R = np.random.default_rng(seed).standard_normal((U.shape[1], len(omega.mu)))
+        G = U @ R / np.sqrt(U.shape[1])
+        G -= G.max(axis=1, keepdims=True)
+        return scaled_start(np.exp(np.maximum(G, -5.0)) * omega.mu**2, omega)
+
+    def soft_start(self, labels: IntArray, omega: Omega) -> FloatArray:
+        """Return labels, somewhat softened, as a point of Omega."""
+        hard = matched(labels, omega)[:, None] == np.arange(len(omega.mu))
+        return scaled_start((1 - SOFT) * hard + SOFT * omega.mu**2, omega)
+
+    def clear_cut(self, omega: Omega) -> IntArray | None:
+        """Return the cut if it is clear and has the shares of Omega, else None."""
+        labels = matched(self.cut, omega)
+        sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
+        off = np.abs(sizes - omega.mu**2 * sizes.sum()).max()
+        surprise = neighbour_surprise(self.S, labels, len(omega.mu)) * len(labels)
+        return labels if off < 1 and surprise < CLEAR else None
+
+    def sized_cut(self, omega: Omega) -> IntArray:
+        """Return the labels of the cut, changed until they have the shares of Omega."""
+        return sized_labels(self.S, matched(self.cut, omega), omega)
+
+
+def matched(labels: IntArray, omega: Omega) -> IntArray:
+    """Return labels renumbered: the larger a cluster, the larger its share.
+
+    So unequal shares are assigned to the right clusters from the beginning. Known
+    labels take precedence.
+    """
+    k = len(omega.mu)
+    if omega.known is not None:
+        labels = named_like(labels, omega.known, k)
+        return np.where(omega.known >= 0, omega.known, labels)
+    sizes = np.bincount(labels, omega.weight, minlength=k)
+    column = np.empty(k, dtype=np.int64)
+    column[np.argsort(-sizes, kind="stable")] = np.argsort(-omega.mu, kind="stable")
+    return np.asarray(column[labels])
+
+
+def completed(labels: IntArray, seeds: Seeds) -> IntArray:
+    """Return labels in which each -1 is replaced by the most similar neighbours'.
+
+    Labels spread along the edges until all connected samples have one; the others join
+    the largest cluster.
+    """
+    labels, S = labels.copy(), sparse.csr_array(seeds.S)
+    while np.any(labels < 0):
+        unknown = np.flatnonzero(labels < 0)
+        member = np.eye(seeds.k)[labels] * (labels >= 0)[:, None]
+        votes = np.asarray(S[unknown] @ member)
+        reached = votes.max(axis=1) > 0
+        if not reached.any():
+            labels[unknown] = np.bincount(labels[labels >= 0]).argmax()
+        labels[unknown[reached]] = votes[reached].argmax(axis=1)
+    return labels
+
+
+def without_negative(S: Graph) -> Graph:
+    """Return S with negative entries replaced by zero."""
+    if sparse.issparse(S):
+        return sparse.csr_array(S.maximum(0)) if S.nnz and S.data.min() < 0 else S
+    return np.maximum(S, 0)
