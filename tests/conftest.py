@@ -17,6 +17,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 from hypothesis import HealthCheck, settings
 
+from lordclust._core.compiling import CLOCK
+
+CLOCK.noticed = True  # whether something is compiled depends on the tests before
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS))
 

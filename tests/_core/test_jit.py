@@ -36,8 +36,18 @@ def test_they_are_kept_on_disk(monkeypatch, tmp_path):
     assert list(tmp_path.rglob("*.nbi"))
 
 
-def test_inlined_functions_are_called_too():
-    assert inlined(twice)(4.0) == 8.0
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("optimised", [True, False])
+def test_inlined_functions_have_no_code_of_their_own(counts, optimised):
+    inner = inlined(twice, counts=counts, optimised=optimised)
+
+    @njit
+    def outer(x):
+        return inner(x) + 1
+
+    assert outer(4.0) == 9.0
+    code = outer.inspect_asm(outer.signatures[0]).splitlines()
+    assert not [line for line in code if "twice" in line and "@function" in line]
 
 
 def test_an_edit_in_another_module_is_noticed(monkeypatch, tmp_path):

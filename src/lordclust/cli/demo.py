@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import click
 from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import force_option
 from lordclust.cli.outputs import Outputs, Writer
+from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,9 +29,6 @@ FILES = ("labels.csv", "membership.csv", "path.csv", "demo.png")
 SHOWN = "B-LoRD"
 #: Clusters; samples of the warm-up; rows of the table of the path.
 K, FEW, LINES = 10, 200, 8
-#: A warm-up that takes longer than this many seconds is compiling the solver.
-PATIENCE = 3.0
-COMPILING = "Compiling the solver, once per machine (about 20 s) ..."
 #: Digits shown per cluster: the most certain and the most doubtful.
 CERTAIN, DOUBTFUL = 9, 6
 #: Side of a digit, the gap between two, and the space for a number below, in pixels.
@@ -65,11 +62,8 @@ def demo(output: Path, force: bool) -> None:
     click.echo("Clustering scikit-learn's digits ...", err=True)
     with interruptible() as interrupts:
         data = load_digits()
-        note = threading.Timer(PATIENCE, click.echo, (COMPILING,), {"err": True})
-        note.daemon = True
-        note.start()
-        warm_up(data)
-        note.cancel()
+        with Display():
+            warm_up(data)
         result = run_demo(data)
         _print_tables(result)
         try:

@@ -4,8 +4,8 @@ Numba's loops over short arrays do not reliably reach vector registers (arrays m
 overlap, and LLVM's SLP vectoriser is off). A :class:`Lanes` value is an LLVM vector,
 so ``load(U, j) - a[j] - b * mu[j]`` is a handful of vector instructions.
 
-This is the only module that uses internals of numba and llvmlite. lanes.py replaces it
-by _lanes_plain.py where they have changed.
+This module and _core/_inlining.py are the only ones that use internals of numba and
+llvmlite. lanes.py replaces it by _lanes_plain.py where they have changed.
 """
 
 import operator
@@ -20,9 +20,11 @@ from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
 
+from lordclust._core.compiling import CLOCK
 from lordclust._core.jit import njit
 
 LANES = 16
+ALLOCATES = False
 ATOMIC = True
 FLAGS = ("contract", "nsz")
 
@@ -330,5 +332,7 @@ def _try(x, count):  # type: ignore[no-untyped-def]
 def check() -> None:
     """Raise an error if lanes do not compute what they should."""
     x, count = np.arange(32.0).reshape(2, LANES), np.ones(1, np.int64)
-    if _try(x, count) != 226.0 or x[1, 15] != 29.0 or count[0] != 2:
+    with CLOCK.silently():  # this may be an import
+        total = _try(x, count)
+    if total != 226.0 or x[1, 15] != 29.0 or count[0] != 2:
         raise RuntimeError("wrong results")

@@ -6,6 +6,7 @@ import numpy as np
 from lordclust._core.jit import inlined
 
 LANES = 16
+ALLOCATES = True
 ATOMIC = False
 
 

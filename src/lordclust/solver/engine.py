@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.solver import kernels, rules
-from lordclust.solver.kernels import Shared
+from lordclust.solver.kernels import Shared, Work
 from lordclust.solver.lanes import ATOMIC, LANES
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle
@@ -194,6 +194,27 @@ def allocate(
     )
 
 
+def work_of(s: Shared) -> Work:
+    """Make the arrays that one thread uses alone."""
+    k, size = len(s.mu), s.parts.shape[2]
+    full = s.hessian_size == k * k
+    has_grams = size > k + kernels.HESSIAN + s.hessian_size
+    return Work(
+        total=np.zeros(size),
+        a=np.zeros(k),
+        memory=np.zeros_like(s.memory),
+        slots=np.zeros_like(s.slots),
+        # The next a, the Newton step, and three vectors of conjugate gradients.
+        steps=np.zeros((5, k)),
+        factor=np.zeros((k if full else 0, k)),
+        gram=np.zeros((k if has_grams else 0, k)),
+        # Slopes, masks (or W) and the new V of a tile; its product by rows.
+        lanes=np.zeros((2 * k + 1, LANES)),
+        product=np.zeros((LANES, s.rows.shape[2])),
+        active=np.zeros(k, np.int64),
+    )
+
+
 class Engine:
     """Solve max <V, SV> + tilt |V|^2 - quartic |V'V|^2 / 2 over Omega(mu).
 
@@ -251,6 +272,15 @@ class Engine:
             lord=lord,
             dtype=self.dtype,
         )
+        s = self.shared
+        #: What the kernels have code of their own for, None where it is not needed.
+        self._kinds = (
+            s.dense if len(s.dense) else None,
+            s.known if len(s.known) else None,
+            True if self.k > rules.MANY else None,
+            True if lord else None,
+        )
+        self.work = [work_of(s) for _ in range(self.n_threads)]
         self._seconds_per_step = 1e-3
         #: Whether the last run reached its tolerance, and its passes over the rows.
         self.converged, self.passes = False, 0
@@ -260,7 +290,18 @@ class Engine:
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
 
+    def _advance(self, tid: int, steps: int, max_iter: int, tol: float) -> None:
+        """Run the share of one thread in some iterations."""
+        s, work = self.shared, self.work[tid]
+        kernels.advance(
+            s, work, *self._kinds, tid, self.n_threads, steps, max_iter, tol
+        )
+
     # -- projection ---------------------------------------------------------------
+
+    def _project(self) -> None:
+        """Project U, from the multipliers a and b, into the layer for the next V."""
+        kernels.advance(self.shared, self.work[0], *self._kinds, 0, 1, 0, 0, 0.0)
 
     def project(
         self, U: FloatArray, start: FloatArray | None = None, ease: float = 0.0
@@ -272,7 +313,7 @@ class Engine:
         s.b[s.mass > 0] = 0.0
         s.a[:] = 0.0 if start is None else start
         s.slots[:] = 0
-        kernels.project(s)
+        self._project()
         self.passes = int(s.slots[kernels.SWEEPS])
         return from_tiles(s.V[0], self.n)
 
@@ -306,7 +347,7 @@ class Engine:
         s.U[:] = s.V[s.slots[kernels.NOW]]
         s.b[s.mass > 0] = 0.0
         s.a[:] = 0.0
-        kernels.project(s)
+        self._project()
         s.a[:], s.b[:], s.slots[:] = kept
         return self._by_rows(s.V[s.slots[kernels.SPARE]])
 
@@ -389,10 +430,10 @@ class Engine:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
                 if T == 1:
-                    kernels.advance(s, 0, 1, steps, max_iter, tol)
+                    self._advance(0, steps, max_iter, tol)
                 else:
                     futures = [
-                        pool.submit(kernels.advance, s, i, T, steps, max_iter, tol)
+                        pool.submit(self._advance, i, steps, max_iter, tol)
                         for i in range(T)
                     ]
                     for future in futures:

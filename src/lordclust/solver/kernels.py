@@ -14,15 +14,19 @@ Decisions. Loops, sums and memory are here; what to do next is decided by rules.
 in :class:`lordclust.solver.loop.Ascent`, the same algorithm in Python: read that first.
 
 Compilation. Only the functions that Python calls are compiled on their own; all others
-become part of them, see :func:`lordclust._core.jit.inlined`.
+become part of them, see :func:`lordclust._core.jit.inlined`. The time of a first fit is
+the time it takes to compile :func:`advance`: a large function has one call, structs are
+read once, arrays are allocated by the caller, and an argument is None where code is
+not needed: numba leaves out what follows ``is not None``.
 """
 # mypy: disable-error-code="no-untyped-def"
 
 from collections import namedtuple
+from functools import partial
 
 import numpy as np
 
-from lordclust._core.jit import inlined, njit_with
+from lordclust._core import jit
 from lordclust.solver import lanes, rules
 from lordclust.solver.lanes import (
     LANES,
@@ -54,7 +58,8 @@ from lordclust.solver.rules import (
 PAD = 4
 EXHAUSTED = rules.EXHAUSTED
 
-njit = njit_with(lanes, lanes.implementation, rules)
+njit = jit.njit_with(lanes, lanes.implementation, rules, counts=lanes.ALLOCATES)
+inlined = partial(jit.inlined, counts=lanes.ALLOCATES)
 
 # The rules, compiled.
 is_exhausted = inlined(rules.is_exhausted)
@@ -84,6 +89,15 @@ Shared = namedtuple(
         "indptr", "indices", "data", "dense",
         "mu", "mass", "weight", "known", "V", "SV", "U", "b", "rows", "a",
         "parts", "block_starts", "hessian_size", "sync", "memory", "slots", "history",
+    ],
+)  # fmt: skip
+
+# What a thread uses alone; engine.work_of makes it and describes the arrays.
+Work = namedtuple(
+    "Work",
+    [
+        "total", "a", "memory", "slots", "steps", "factor", "gram", "lanes", "product",
+        "active",
     ],
 )  # fmt: skip
 
@@ -158,21 +172,21 @@ def multiply_dense(dense, rows, first, out):
 
 
 @inlined
-def multiply_sparse(s, rows, first, product, out):
+def multiply_sparse(indptr, indices, data, rows, first, product, out):
     """Put 16 rows of S V into ``out`` for S in CSR form."""
     n, width = rows.shape
     for lane in range(min(LANES, n - first)):
-        low, high = s.indptr[first + lane], s.indptr[first + lane + 1]
+        low, high = indptr[first + lane], indptr[first + lane + 1]
         column = 0
         while column + 16 <= width:
-            row_product(s.indices, s.data, low, high, rows, column, product, lane, 16)
+            row_product(indices, data, low, high, rows, column, product, lane, 16)
             column += 16
         if width - column == 12:
-            row_product(s.indices, s.data, low, high, rows, column, product, lane, 12)
+            row_product(indices, data, low, high, rows, column, product, lane, 12)
         elif width - column == 8:
-            row_product(s.indices, s.data, low, high, rows, column, product, lane, 8)
+            row_product(indices, data, low, high, rows, column, product, lane, 8)
         elif width - column == 4:
-            row_product(s.indices, s.data, low, high, rows, column, product, lane, 4)
+            row_product(indices, data, low, high, rows, column, product, lane, 4)
     for j in range(out.shape[0]):
         for lane in range(min(LANES, n - first)):
             out[j, lane] = product[lane, j]
@@ -243,7 +257,7 @@ def root_tile(U, a, mu, mass, b, out, slope):
 
 
 @inlined
-def add_tile(V, slope, mu, mass, weight, b, part, active, mask, hessian_size):
+def add_tile(V, slope, mu, mass, weight, b, part, active, mask, curved, many):
     """Add a tile's column sums, dual value and H, if wanted, to ``part``.
 
     H = sum_i q_i [diag(m_i) - (m_i o mu)(m_i o mu)' / (m_i . mu^2)], q the weights. A
@@ -260,9 +274,9 @@ def add_tile(V, slope, mu, mass, weight, b, part, active, mask, hessian_size):
         count = count + where_positive(v, 1.0)
     part[k + DUAL] += sum_lanes(dual * q)
     several = where_positive(count - 1.5, 1.0)
-    if hessian_size == 0 or not any_positive(several):
+    if not curved or not any_positive(several):
         return
-    if hessian_size < k * k:
+    if many is not None:
         inverse = splat(1.0, q) / maximum(load(slope, 0), 1e-300)
         for j in range(k):
             member = where_positive(load(V, j), several * q)
@@ -311,99 +325,15 @@ def apply_tile(V, mu, weight, x, part):
 
 
 @inlined
-def solve_newton(
-    s, slots, blocks, n_threads, parity, total, damping, accuracy, d, r, p, image
-):
-    """Solve (H + damping I) d = F by conjugate gradients; return the next parity.
-
-    H is that of the V of the last sweep. It is multiplied with, never formed: n k work
-    and k numbers, where forming it for soft V takes n k^2 and factorising it k^3.
-    """
-    k = s.mu.shape[0]
-    V = s.V[slots[SPARE]]
-    start = 0.0
-    for j in range(k):
-        d[j] = 0.0
-        r[j] = total[j]
-        p[j] = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
-        start += r[j] * p[j]
-    rho = start
-    for _ in range(CG_STEPS):
-        if not cg_continues(rho, start, accuracy):
-            break
-        for block in range(blocks[0], blocks[1]):
-            part = s.parts[parity, block]
-            clear(part, k)
-            for tile in range(s.block_starts[block], s.block_starts[block + 1]):
-                apply_tile(V[tile], s.mu, s.weight[tile], p, part)
-        barrier(s.sync, n_threads)
-        add_blocks(s.parts[parity, :, :k], image)
-        parity = 1 - parity
-        curvature = 0.0
-        for j in range(k):
-            image[j] += damping * p[j]
-            curvature += p[j] * image[j]
-        if not curvature > 0.0:
-            break
-        length, before = rho / curvature, rho
-        rho = 0.0
-        for j in range(k):
-            d[j] += length * p[j]
-            r[j] -= length * image[j]
-            rho += r[j] * r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
-        for j in range(k):
-            scaled = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
-            p[j] = scaled + rho / before * p[j]
-    return parity
-
-
-@inlined
-def gram_sweep(s, slots, blocks, parity, theta):
-    """Add V'QV and W'QW, W = V + theta (V - V_before), to the parts of ``blocks``.
-
-    Q holds the weights.
-    """
-    k = s.mu.shape[0]
-    W = np.empty((k, LANES))
-    for block in range(blocks[0], blocks[1]):
-        part = s.parts[parity, block]
-        clear(part, part.shape[0])
-        at = k + HESSIAN + s.hessian_size
-        for tile in range(s.block_starts[block], s.block_starts[block + 1]):
-            V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
-            q = load(s.weight[tile], 0)
-            for i in range(k):
-                v = load(V, i)
-                w = v + (v - load(V_before, i)) * theta
-                store(W, i, w)
-                v, w = v * q, w * q
-                for j in range(i + 1):
-                    part[at + i * k + j] += sum_lanes(v * load(V, j))
-                    part[at + k * k + i * k + j] += sum_lanes(w * load(W, j))
-
-
-@inlined
-def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
+def step_tile(V, V_before, SV, SV_before, U, weight, theta, step, tilt, gram, W, part):
     """Write the gradient step from the extrapolated point W into U.
 
     W = V + theta (V - V_before), and S W follows from S V and S V_before because the
     product is linear. The step is U = W + c (S W + tilt W - W gram): tilt is gamma
-    of B-LoRD, gram is W'QW of LoRD (or empty). SV stands for S Q V: ``rows`` hold Q V.
+    of B-LoRD, gram is W'QW of LoRD (or None). SV stands for S Q V.
     """
-    V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
-    SV, SV_before = s.SV[slots[SV_NOW], tile], s.SV[slots[SV_BEFORE], tile]
-    U = s.U[tile]
     k = U.shape[0]
-    if slots[SV_KNOWN] == 0:
-        rows = s.rows[slots[ROWS_NOW]]
-        if s.dense.shape[0] > 0:
-            multiply_dense(s.dense, rows, tile * LANES, W)
-            for j in range(k):
-                store(SV, j, load(W, j))
-        else:
-            multiply_sparse(s, rows, tile * LANES, product, SV)
-    step = memory[STEP]
-    keep = 1.0 + step * memory[TILT]
+    keep = 1.0 + step * tilt
     quad = splat(0.0, load(V, 0))
     norm2 = splat(0.0, load(V, 0))
     for j in range(k):
@@ -413,15 +343,17 @@ def step_tile(s, slots, tile, theta, memory, gram, product, W, part):
         w = v + (v - load(V_before, j)) * theta
         sw = sv + (sv - load(SV_before, j)) * theta
         store(U, j, w * keep + sw * step)
-        store(W, j, w)
-    q = load(s.weight[tile], 0)
+        if gram is not None:
+            store(W, j, w)
+    q = load(weight, 0)
     part[k + QUAD] += sum_lanes(quad * q)
     part[k + NORM2] += sum_lanes(norm2 * q)
-    for j in range(gram.shape[0]):
-        total = load(U, j)
-        for i in range(k):
-            total = total - load(W, i) * (step * gram[i, j])
-        store(U, j, total)
+    if gram is not None:
+        for j in range(k):
+            total = load(U, j)
+            for i in range(k):
+                total = total - load(W, i) * (step * gram[i, j])
+            store(U, j, total)
 
 
 @inlined
@@ -436,37 +368,49 @@ def distance_tile(V, V_before, V_next, weight, theta):
 
 
 @inlined
-def sweep(s, slots, memory, blocks, parity, a, gram, gradient, theta, measure, curved):
+def sweep(
+    s, w, dense, known, many, gram, slots, memory, blocks, parts, a, gradient, theta,
+    measure, curved,
+):  # fmt: skip
     """Pass over the tiles of ``blocks``: gradient step (or not), roots, sums.
 
-    V itself is kept by :func:`write_back`, after the last of several sweeps; for many
-    clusters it is kept at once, for products with H.
+    V is kept, since any sweep may be the last of an iteration.
     """
-    k = s.mu.shape[0]
-    product = np.empty((LANES, s.rows.shape[2]))
-    slope = np.empty(LANES)
-    mask = np.empty((k, LANES))
-    new = np.empty((k, LANES))  # sums are those of V before it is rounded to its type
-    active = np.empty(k, np.int64)
-    hessian_size = s.hessian_size if curved else 0
-    many = s.hessian_size < k * k
+    mu, masses, weights, roots, starts = s.mu, s.mass, s.weight, s.b, s.block_starts
+    Vs, SVs, Us, all_rows, n_sums = s.V, s.SV, s.U, s.rows, s.hessian_size
+    indptr, indices, data = s.indptr, s.indices, s.data
+    lanes, product, active = w.lanes, w.product, w.active
+    k = mu.shape[0]
+    slope, mask = lanes[0], lanes[1 : k + 1]
+    new = lanes[k + 1 :]  # sums are those of V before it is rounded to its type
+    rows = all_rows[slots[ROWS_NOW]]
     for block in range(blocks[0], blocks[1]):
-        part = s.parts[parity, block]
-        clear(part, k + HESSIAN + s.hessian_size)
-        for tile in range(s.block_starts[block], s.block_starts[block + 1]):
+        part = parts[block]
+        clear(part, k + HESSIAN + n_sums)
+        for tile in range(starts[block], starts[block + 1]):
+            V, V_before = Vs[slots[NOW], tile], Vs[slots[BEFORE], tile]
+            U, b, q, mass = Us[tile], roots[tile], weights[tile], masses[tile]
             if gradient:
-                step_tile(s, slots, tile, theta, memory, gram, product, mask, part)
-            if s.known.shape[0] > 0:
-                hold_known(s.U[tile], s.known[tile])
-            mass, b, q = s.mass[tile], s.b[tile], s.weight[tile]
-            root_tile(s.U[tile], a, s.mu, mass, b, new, slope)
-            add_tile(new, slope, s.mu, mass, q, b, part, active, mask, hessian_size)
-            if many:
-                keep_tile(new, s.V[slots[SPARE], tile])
+                SV, SV_before = SVs[slots[SV_NOW], tile], SVs[slots[SV_BEFORE], tile]
+                if slots[SV_KNOWN] == 0:
+                    if dense is None:
+                        multiply_sparse(
+                            indptr, indices, data, rows, tile * LANES, product, SV
+                        )
+                    else:
+                        multiply_dense(dense, rows, tile * LANES, mask)
+                        keep_tile(mask, SV)
+                step_tile(
+                    V, V_before, SV, SV_before, U, q, theta, memory[STEP],
+                    memory[TILT], gram, mask, part,
+                )  # fmt: skip
+            if known is not None:
+                hold_known(U, known[tile])
+            root_tile(U, a, mu, mass, b, new, slope)
+            add_tile(new, slope, mu, mass, q, b, part, active, mask, curved, many)
             if measure:
-                part[k + MOVED] += distance_tile(
-                    s.V[slots[NOW], tile], s.V[slots[BEFORE], tile], new, q, theta
-                )
+                part[k + MOVED] += distance_tile(V, V_before, new, q, theta)
+            keep_tile(new, Vs[slots[SPARE], tile])
 
 
 @inlined
@@ -477,35 +421,20 @@ def keep_tile(new, V):
 
 
 @inlined
-def write_back(s, slots, blocks, a):
-    """Keep V of the last sweep, at ``a``: in tiles, and by rows."""
-    k = s.mu.shape[0]
-    slope = np.empty(LANES)
-    new = np.empty((k, LANES))
-    rows_next = s.rows[1 - slots[ROWS_NOW]]
-    n = rows_next.shape[0]
-    for tile in range(s.block_starts[blocks[0]], s.block_starts[blocks[1]]):
-        q = s.weight[tile]
-        # b is the root already: this only evaluates V there.
-        root_tile(s.U[tile], a, s.mu, s.mass[tile], s.b[tile], new, slope)
-        keep_tile(new, s.V[slots[SPARE], tile])
+def write_rows(V, weight, starts, blocks, rows):
+    """Write V by rows, times its weights."""
+    n, k = rows.shape[0], V.shape[1]
+    for tile in range(starts[blocks[0]], starts[blocks[1]]):
         for lane in range(min(LANES, n - tile * LANES)):
             for j in range(k):
-                rows_next[tile * LANES + lane, j] = new[j, lane] * q[lane]
-
-
-@njit
-def pass_over(s, blocks, a, gradient, theta, measure, curved):
-    """Pass over ``blocks`` and keep V: a worker's part in a distributed sweep."""
-    no_gram = np.empty((0, 0))
-    sweep(s, s.slots, s.memory, blocks, 0, a, no_gram, gradient, theta, measure, curved)
-    write_back(s, s.slots, blocks, a)
+                rows[tile * LANES + lane, j] = V[tile, j, lane] * weight[tile, lane]
 
 
 @inlined
 def add_blocks(parts, out):
     """Add the parts in block order: the same bits whoever wrote them."""
-    copy_to(out, parts[0])
+    for x in range(out.shape[0]):
+        out[x] = parts[0, x]
     for block in range(1, parts.shape[0]):
         for x in range(out.shape[0]):
             out[x] += parts[block, x]
@@ -563,88 +492,80 @@ def marginal_error(total, mu):
     return worst
 
 
-@inlined
-def finish_projection(
-    s, slots, memory, blocks, n_threads, parity, a, total, theta, tol, measure
+# Optimised first: otherwise sums over k are added in another order.
+@partial(inlined, optimised=True)
+def newton_by_cg(
+    s, spare, blocks, n_threads, parity, total, damping, accuracy, d, r, p, image
 ):
-    """Newton steps on the column multipliers until the marginals agree to ``tol``.
+    """Solve (H + damping I) d = F by conjugate gradients; return the next parity.
 
-    Starts after a sweep at ``a`` whose sums are in ``total``; ends after a sweep at
-    the final ``a``, with F in ``total`` and V written back. Every step reduces the
-    dual. Where H is costly it is kept while each step reduces the error tenfold.
-    Returns the parity of the next sweep.
+    H is that of the V of the last sweep. It is multiplied with, never formed: n k work
+    and k numbers, where forming it for soft V takes n k^2 and factorising it k^3.
     """
-    n, k = s.rows.shape[1], s.mu.shape[0]
-    many = s.hessian_size < k * k
-    d, trial = np.empty(k), np.empty(k)
-    factor = np.empty((0 if many else k, k))
-    r, p, image = np.empty(k), np.empty(k), np.empty(k)
-    no_gram = np.empty((0, 0))
-    ease = memory[EASE]
-    close_sums(total, s.mu, a, ease)
-    error = marginal_error(total, s.mu)
-    trace = 0.0
+    k = s.mu.shape[0]
+    V = s.V[spare]
+    start = 0.0
     for j in range(k):
-        trace += total[k + HESSIAN + (j if many else j * k + j)]
-    cheap = is_cheap(trace, n)
-    if cheap:
-        tol = cheap_tolerance(tol, n, k)
-    # Is H in ``total`` of this a; will it be of the next?
-    fresh, curved = True, many or cheap
-    for _ in range(NEWTON_STEPS):
-        if not error > tol:
+        d[j] = 0.0
+        r[j] = total[j]
+        p[j] = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+        start += r[j] * p[j]
+    rho = start
+    for _ in range(CG_STEPS):
+        if not cg_continues(rho, start, accuracy):
             break
-        before = error
-        damping = damping_of(error, n / k, ease)
-        if many:
-            parity = solve_newton(
-                s, slots, blocks, n_threads, parity, total, damping, cg_accuracy(error),
-                d, r, p, image,
-            )  # fmt: skip
-        else:
-            if fresh:
-                factorise(total, k, damping, factor)
-            newton_direction(total, factor, d)
-        slope, value = 0.0, total[k + DUAL]
+        for block in range(blocks[0], blocks[1]):
+            part = s.parts[parity, block]
+            clear(part, k)
+            for tile in range(s.block_starts[block], s.block_starts[block + 1]):
+                apply_tile(V[tile], s.mu, s.weight[tile], p, part)
+        barrier(s.sync, n_threads)
+        add_blocks(s.parts[parity], image)
+        parity = 1 - parity
+        curvature = 0.0
         for j in range(k):
-            slope += d[j] * total[j]
-        length = 1.0
-        for _ in range(HALVINGS):
-            for j in range(k):
-                trial[j] = a[j] + length * d[j]
-            sweep(
-                s, slots, memory, blocks, parity, trial, no_gram, False, theta, measure,
-                curved,
-            )  # fmt: skip
-            barrier(s.sync, n_threads)
-            add_blocks(s.parts[parity], total)
-            parity = 1 - parity
-            slots[SWEEPS] += 1
-            close_sums(total, s.mu, trial, ease)
-            error = marginal_error(total, s.mu)
-            if error <= tol or falls_enough(total[k + DUAL], value, length, slope):
-                break
-            length *= 0.5
-        copy_to(a, trial)
-        fresh, curved = curved, many or cheap or must_renew(error, before)
-        if is_at_rounding(error, before, slope, value):
+            image[j] += damping * p[j]
+            curvature += p[j] * image[j]
+        if not curvature > 0.0:
             break
-    write_back(s, slots, blocks, a)
-    barrier(s.sync, n_threads)
+        length, before = rho / curvature, rho
+        rho = 0.0
+        for j in range(k):
+            d[j] += length * p[j]
+            r[j] -= length * image[j]
+            rho += r[j] * r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+        for j in range(k):
+            scaled = r[j] / (max(total[k + HESSIAN + j], 0.0) + damping)
+            p[j] = scaled + rho / before * p[j]
     return parity
 
 
 @inlined
-def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gram):
+def gram_matrices(s, w, slots, memory, blocks, n_threads, parity, total, theta, gram):
     """Put W'QW (times quartic) into ``gram``; return next parity and quartic term.
 
-    The quartic term is |V'QV|^2 / 2, times QUARTIC.
+    The quartic term is |V'QV|^2 / 2, times QUARTIC; W = V + theta (V - V_before), and Q
+    holds the weights.
     """
     k = s.mu.shape[0]
-    gram_sweep(s, slots, blocks, parity, theta)
+    at = k + HESSIAN + s.hessian_size
+    W = w.lanes[1 : k + 1]
+    for block in range(blocks[0], blocks[1]):
+        part = s.parts[parity, block]
+        clear(part, part.shape[0])
+        for tile in range(s.block_starts[block], s.block_starts[block + 1]):
+            V, V_before = s.V[slots[NOW], tile], s.V[slots[BEFORE], tile]
+            q = load(s.weight[tile], 0)
+            for i in range(k):
+                v = load(V, i)
+                ahead = v + (v - load(V_before, i)) * theta
+                store(W, i, ahead)
+                v, ahead = v * q, ahead * q
+                for j in range(i + 1):
+                    part[at + i * k + j] += sum_lanes(v * load(V, j))
+                    part[at + k * k + i * k + j] += sum_lanes(ahead * load(W, j))
     barrier(s.sync, n_threads)
     add_blocks(s.parts[parity], total)
-    at = k + HESSIAN + s.hessian_size
     norm = 0.0
     for i in range(k):
         for j in range(i + 1):
@@ -654,8 +575,146 @@ def gram_matrices(s, slots, memory, blocks, n_threads, parity, total, theta, gra
     return 1 - parity, norm * memory[QUARTIC]
 
 
+@inlined
+def has_worsened(history, slots, memory, quad, norm2, quartic, rounding, tid):
+    """Keep the objective of V; return whether it has fallen instead.
+
+    Then the momentum is reset and the last good V restored. ``SLACK`` corrects the
+    objective for the small marginal error of the last projection, by 2 a / step for
+    each column; soft columns have no such error, but a ``PENALTY``, PRICE |V'1 - mu|^2,
+    to subtract.
+    """
+    known = slots[SV_KNOWN] == 1 and memory[OBJECTIVE] != -np.inf
+    slots[SV_KNOWN] = 1
+    if known:
+        return False
+    objective = objective_of(quad, norm2, memory[TILT], quartic, memory[PENALTY])
+    if tid == 0:
+        history[slots[ITERATION]] = objective
+    objective -= memory[SLACK]
+    if not has_fallen(objective, memory[OBJECTIVE], rounding, memory[THETA]):
+        memory[OBJECTIVE] = objective
+        return False
+    slots[NOW], slots[BEFORE] = slots[BEFORE], slots[NOW]
+    slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
+    memory[MOMENTUM], memory[THETA] = 1.0, 0.0
+    slots[VERIFY] = 0
+    if tid == 0:
+        history[slots[ITERATION]] = memory[OBJECTIVE]
+    return True
+
+
+@inlined
+def turn_to_next(slots, memory, total, a, theta, grown):
+    """Turn to the next V, and note what the error of its columns is worth."""
+    slots[NOW], slots[BEFORE], slots[SPARE] = slots[SPARE], slots[NOW], slots[BEFORE]
+    slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
+    slots[ROWS_NOW] = 1 - slots[ROWS_NOW]
+    slots[SV_KNOWN] = 0
+    slots[ITERATION] += 1
+    memory[THETA], memory[MOMENTUM] = theta, grown
+    memory[SLACK], memory[PENALTY] = 0.0, 0.0
+    for j in range(a.shape[0]):
+        if memory[EASE] > 0.0:
+            off = total[j] + memory[EASE] * a[j]
+            memory[PENALTY] += column_penalty(memory[PRICE], off)
+        else:
+            memory[SLACK] += column_slack(a[j], memory[STEP], total[j])
+
+
+@inlined
+def find_columns(
+    s, w, dense, known, many, gram, slots, memory, blocks, tid, n_threads, parity, a,
+    total, theta, tol, measure, quartic, descends,
+):  # fmt: skip
+    """Sweep at ``a``, then take Newton steps until the columns agree to ``tol``.
+
+    Ends after a sweep at the final ``a``, with F in ``total`` and the next V by rows
+    as well. Every step reduces the dual. Where H is costly it is kept while each step
+    reduces the error tenfold. Every sweep is one call, as the compiler would repeat
+    its code for each. The first one takes the gradient step, if V ``descends``, and
+    gives the objective of V; if that has fallen, it is the only one.
+
+    Returns the parity of the next sweep, |V|^2, and whether the objective has fallen.
+    """
+    mu, all_parts, rows, sync, V = s.mu, s.parts, s.rows, s.sync, s.V
+    steps, factor = w.steps, w.factor
+    n, k = rows.shape[1], mu.shape[0]
+    trial, d = steps[0], steps[1]
+    ease = memory[EASE]
+    norm2 = before = value = slope = 0.0
+    length = 1.0
+    newton = halvings = 0
+    cheap = False
+    # Is H in ``total`` of this a; will it be of the next?
+    fresh = curved = newton == 0
+    copy_to(trial, a)
+    while True:
+        sweep(
+            s, w, dense, known, many, gram, slots, memory, blocks, all_parts[parity],
+            trial, descends and newton == 0, theta, measure, curved,
+        )  # fmt: skip
+        barrier(sync, n_threads)
+        add_blocks(all_parts[parity], total)
+        parity = 1 - parity
+        slots[SWEEPS] += 1
+        if newton == 0:
+            norm2 = total[k + NORM2]
+            if descends and has_worsened(
+                s.history, slots, memory, total[k + QUAD], norm2, quartic,
+                ROUNDING if V.itemsize == 8 else ROUNDING_SINGLE_V, tid,
+            ):  # fmt: skip
+                return parity, norm2, True
+            trace = 0.0
+            for j in range(k):
+                trace += total[k + HESSIAN + (j * k + j if many is None else j)]
+            cheap = is_cheap(trace, n)
+            if cheap:
+                tol = cheap_tolerance(tol, n, k)
+        close_sums(total, mu, trial, ease)
+        error = marginal_error(total, mu)
+        if newton == 0:
+            curved = many is not None or cheap
+        else:
+            halvings += 1
+            enough = error <= tol or falls_enough(total[k + DUAL], value, length, slope)
+            if not enough and halvings < HALVINGS:
+                length *= 0.5
+                for j in range(k):
+                    trial[j] = a[j] + length * d[j]
+                continue
+            copy_to(a, trial)
+            fresh = curved
+            curved = many is not None or cheap or must_renew(error, before)
+            if is_at_rounding(error, before, slope, value):
+                break
+        if not error > tol or newton == NEWTON_STEPS:
+            break
+        newton, halvings = newton + 1, 0
+        before, value, length = error, total[k + DUAL], 1.0
+        damping = damping_of(error, n / k, ease)
+        if many is not None:
+            parity = newton_by_cg(
+                s, slots[SPARE], blocks, n_threads, parity, total, damping,
+                cg_accuracy(error), d, steps[2], steps[3], steps[4],
+            )  # fmt: skip
+        else:
+            if fresh:
+                factorise(total, k, damping, factor)
+            newton_direction(total, factor, d)
+        slope = 0.0
+        for j in range(k):
+            slope += d[j] * total[j]
+            trial[j] = a[j] + d[j]
+    write_rows(
+        V[slots[SPARE]], s.weight, s.block_starts, blocks, rows[1 - slots[ROWS_NOW]]
+    )
+    barrier(sync, n_threads)
+    return parity, norm2, False
+
+
 @njit
-def advance(s, tid, n_threads, max_steps, max_iter, tol):
+def advance(s, w, dense, known, many, lord, tid, n_threads, max_steps, max_iter, tol):
     """Run up to ``max_steps`` iterations: the compiled form of ``loop.Ascent``.
 
     The objective is <V, S V> + tilt |V|^2 - quartic |V'V|^2 / 2, where row i counts
@@ -663,81 +722,51 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
     constants) with quartic = 1. An iteration is one product
     S V fused with the gradient step and the row roots, then Newton steps for the
     columns. When the objective gets worse, the momentum is reset and the last good V
-    restored. ``SLACK`` corrects the objective for the small marginal error of the last
-    projection, by 2 a / step for each column; soft columns have no such error, but a
-    ``PENALTY``, PRICE |V'1 - mu|^2, to subtract.
+    restored. With ``max_steps`` = 0 the given U is projected, for one thread.
+
+    ``dense``, ``known``, ``many`` and ``lord`` are None unless S is dense, labels are
+    known, there are many clusters, or the model is LoRD: each has code of its own.
     """
     k = s.mu.shape[0]
     n_blocks = s.block_starts.shape[0] - 1
     blocks = (tid * n_blocks // n_threads, (tid + 1) * n_blocks // n_threads)
-    total = np.empty(s.parts.shape[2])
-    a, memory, slots = s.a.copy(), s.memory.copy(), s.slots.copy()
-    lord = memory[QUARTIC] > 0.0
-    gram = np.empty((k if lord else 0, k if lord else 0))
-    quartic = 0.0
-    parity = 0
-    for _ in range(max_steps):
+    total, a, memory, slots = w.total, w.a, w.memory, w.slots
+    copy_to(a, s.a)
+    copy_to(memory, s.memory)
+    copy_to(slots, s.slots)
+    gram, quartic = None, 0.0
+    if lord is not None:
+        gram = w.gram
+    theta, grown, accuracy = 0.0, 1.0, STRICT
+    parity = np.int64(0)  # a literal has a type of its own, to be compiled again
+    descends = max_steps > 0
+    for _ in range(max(1, max_steps)):
         verify = slots[VERIFY] == 1
-        if is_exhausted(slots[ITERATION], max_iter, verify):
+        if descends and is_exhausted(slots[ITERATION], max_iter, verify):
             slots[STATUS] = EXHAUSTED
             break
-        grown = next_momentum(memory[MOMENTUM], memory[RESIDUAL])
-        theta = extrapolation(memory[MOMENTUM], grown, verify)
-        measure = is_measured(slots[ITERATION], verify)
-        fresh = slots[SV_KNOWN] == 0 or memory[OBJECTIVE] == -np.inf
-        if lord:
+        measure = descends and is_measured(slots[ITERATION], verify)
+        if descends:
+            grown = next_momentum(memory[MOMENTUM], memory[RESIDUAL])
+            theta = extrapolation(memory[MOMENTUM], grown, verify)
+            accuracy = projection_tolerance(memory[RESIDUAL], measure)
+        if lord is not None:
             parity, quartic = gram_matrices(
-                s, slots, memory, blocks, n_threads, parity, total, theta, gram
+                s, w, slots, memory, blocks, n_threads, parity, total, theta, gram
             )
-        sweep(s, slots, memory, blocks, parity, a, gram, True, theta, measure, True)
-        barrier(s.sync, n_threads)
-        add_blocks(s.parts[parity], total)
-        parity = 1 - parity
-        slots[SV_KNOWN] = 1
-        slots[SWEEPS] += 1
-        norm2 = total[k + NORM2]
-        objective = objective_of(
-            total[k + QUAD], norm2, memory[TILT], quartic, memory[PENALTY]
-        )
-        if fresh:
-            if tid == 0:
-                s.history[slots[ITERATION]] = objective
-            objective -= memory[SLACK]
-            rounding = ROUNDING if s.V.itemsize == 8 else ROUNDING_SINGLE_V
-            if has_fallen(objective, memory[OBJECTIVE], rounding, memory[THETA]):
-                slots[NOW], slots[BEFORE] = slots[BEFORE], slots[NOW]
-                slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
-                memory[MOMENTUM], memory[THETA] = 1.0, 0.0
-                slots[VERIFY] = 0
-                if tid == 0:
-                    s.history[slots[ITERATION]] = memory[OBJECTIVE]
-                continue
-            memory[OBJECTIVE] = objective
-        parity = finish_projection(
-            s, slots, memory, blocks, n_threads, parity, a, total, theta,
-            projection_tolerance(memory[RESIDUAL], measure), measure,
+        parity, norm2, worse = find_columns(
+            s, w, dense, known, many, gram, slots, memory, blocks, tid, n_threads,
+            parity, a, total, theta, accuracy, measure, quartic, descends,
         )  # fmt: skip
+        if worse or not descends:
+            continue
         if measure:
             memory[RESIDUAL] = np.sqrt(total[k + MOVED] / norm2)
             if is_verified(memory[RESIDUAL], tol, verify):
                 slots[STATUS] = CONVERGED
                 break
             slots[VERIFY] = 1 if must_verify(memory[RESIDUAL], tol, verify) else 0
-        slots[NOW], slots[BEFORE], slots[SPARE] = (
-            slots[SPARE], slots[NOW], slots[BEFORE],
-        )  # fmt: skip
-        slots[SV_NOW], slots[SV_BEFORE] = slots[SV_BEFORE], slots[SV_NOW]
-        slots[ROWS_NOW] = 1 - slots[ROWS_NOW]
-        slots[SV_KNOWN] = 0
-        slots[ITERATION] += 1
-        memory[THETA], memory[MOMENTUM] = theta, grown
-        memory[SLACK], memory[PENALTY] = 0.0, 0.0
-        for j in range(k):
-            if memory[EASE] > 0.0:
-                off = total[j] + memory[EASE] * a[j]
-                memory[PENALTY] += column_penalty(memory[PRICE], off)
-            else:
-                memory[SLACK] += column_slack(a[j], memory[STEP], total[j])
+        turn_to_next(slots, memory, total, a, theta, grown)
     barrier(s.sync, n_threads)
     if tid == 0:
         copy_to(s.a, a)
@@ -747,15 +776,11 @@ def advance(s, tid, n_threads, max_steps, max_iter, tol):
 
 
 @njit
-def project(s):
-    """Project U onto the set, from the multipliers in ``s.a``: for one thread."""
-    k = s.mu.shape[0]
-    blocks = (0, s.block_starts.shape[0] - 1)
-    total = np.empty(s.parts.shape[2])
-    no_gram = np.empty((0, 0))
-    sweep(s, s.slots, s.memory, blocks, 0, s.a, no_gram, False, 0.0, False, True)
-    add_blocks(s.parts[0], total)
-    finish_projection(
-        s, s.slots, s.memory, blocks, 1, 1, s.a, total, 0.0, STRICT, False
-    )
-    return marginal_error(total[:k], s.mu)
+def pass_over(s, w, blocks, a, gradient, theta, measure, curved):
+    """Pass over ``blocks`` and keep V: a worker's part in a distributed sweep."""
+    sweep(
+        s, w, None, None, None, None, s.slots, s.memory, blocks, s.parts[0], a,
+        gradient, theta, measure, curved,
+    )  # fmt: skip
+    V, rows = s.V[s.slots[SPARE]], s.rows[1 - s.slots[ROWS_NOW]]
+    write_rows(V, s.weight, s.block_starts, blocks, rows)

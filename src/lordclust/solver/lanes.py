@@ -32,6 +32,8 @@ implementation = choose()
 LANES: int = implementation.LANES
 #: Whether counters are atomic: without them there is one thread.
 ATOMIC: bool = implementation.ATOMIC
+#: Whether lanes are arrays, allocated by compiled code.
+ALLOCATES: bool = implementation.ALLOCATES
 load, store, splat = implementation.load, implementation.store, implementation.splat
 maximum, minimum = implementation.maximum, implementation.minimum
 where_positive = implementation.where_positive

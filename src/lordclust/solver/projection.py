@@ -168,7 +168,7 @@ def project_newton(
     if start is not None:
         start = part * (np.asarray(start, dtype=np.float64) - shift)
         V = engine.project(centred, start, ease)
-        n_iter = engine.passes + 1
+        n_iter = engine.passes
     if start is None or n_iter > FAR_START:
         V, more = _grow(engine, centred, ease)
         n_iter += more
@@ -191,7 +191,7 @@ def _sharpened(engine: Engine, U: FloatArray, V: FloatArray) -> tuple[FloatArray
         if least <= 1e-13:
             break
         other = engine.project(U, engine.shared.a.copy())
-        passes += engine.passes + 1
+        passes += engine.passes
         error = _column_error(other, engine.omega)
         if error < least:
             V, a, least = other, engine.shared.a.copy(), error
@@ -239,7 +239,7 @@ def _grow(engine: Engine, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
     V = engine.project(t * U, a_before, ease)
     a = engine.shared.a.copy()
     while t < 1:
-        passes += engine.passes + 1
+        passes += engine.passes
         grown = min(1.0, growth * t)
         predicted = a + (grown - t) / (t - before) * (a - a_before)
         V = engine.project(grown * U, predicted, ease)
@@ -251,7 +251,7 @@ def _grow(engine: Engine, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
             continue
         before, a_before = t, a
         t, a, growth = grown, engine.shared.a.copy(), min(GROWTH, growth**2)
-    return V, passes + engine.passes + 1
+    return V, passes + engine.passes
 
 
 def _newton(
