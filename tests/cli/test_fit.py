@@ -352,3 +352,21 @@ def test_every_error_has_a_code(monkeypatch, error, code, words):
         raise error
     assert caught.value.exit_code == code
     assert words in caught.value.message
+
+
+def test_what_was_decided_about_the_columns_is_printed(run, points, tmp_path):
+    path = tmp_path / "t.csv"
+    lines = points.read_text().splitlines()[1:]
+    numbered = [f"{i},{line.split(',', 1)[1]}" for i, line in enumerate(lines)]
+    path.write_text("\n".join(["customer_id,0,1,class", *numbered]) + "\n")
+    options = (path, "-k", 3, "--label-column", "class")
+    done = run("fit", *options)
+    assert done.exit_code == 0
+    assert "45 samples x 2 features" in done.stderr
+    assert f"{path}: column 'customer_id' looks like ids and is the ids" in done.stderr
+    assert f"{path}: the first line is read as a header" in done.stderr
+    assert done.stdout.startswith("customer_id,label,")
+    done = run("fit", *options, "--id-column", "none", "--header", "yes", "--quiet")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("id,label,")
+    assert run("fit", *options, "--header", "no").exit_code == 3

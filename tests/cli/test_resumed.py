@@ -156,8 +156,7 @@ def test_what_was_there_before_the_run_needs_force(run, killed, points, tmp_path
     out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
     arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
     killed(2, *arguments, "-o", out)
-    out.write_text("mine")
-    os.utime(out, (1e9, 1e9))
+    out.write_text("mine")  # after the run began: no clock tells whose it is
     result = run(*arguments, "-o", out)
     assert result.exit_code == 1
     assert "--force" in result.stderr
@@ -234,13 +233,43 @@ def test_a_checkpoint_of_another_problem_is_refused(run, killed, points, tmp_pat
     assert file.read_bytes() == before
 
 
-def test_a_checkpoint_holds_no_time_but_its_start(killed, points, tmp_path):
-    """It distinguishes files of this run from older ones."""
-    file, now = tmp_path / "run.ckpt", time.time()
+def test_a_file_in_place_of_the_result_needs_force(run, points, tmp_path, monkeypatch):
+    out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
+    arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
+    with monkeypatch.context() as patch:
+        patch.setattr(FitProgress, "part", pressing(FitProgress.part, 4))
+        assert run(*arguments, "-o", out).exit_code == 130
+    os.utime(file, (1e9, 1e9))
+    time = out.stat().st_mtime_ns
+    mine = "m" * out.stat().st_size
+    other = tmp_path / "other"
+    other.write_text(mine)
+    os.utime(other, ns=(time, time))
+    other.replace(out)
+    result = run(*arguments, "-o", out)
+    assert (result.exit_code, out.read_text()) == (1, mine)
+    assert "--force" in result.stderr
+    assert run(*arguments, "-o", out, "--force").exit_code == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "points.csv"]
+
+
+def test_a_damaged_record_means_force(run, points, tmp_path, monkeypatch):
+    out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
+    arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
+    with monkeypatch.context() as patch:
+        patch.setattr(FitProgress, "part", pressing(FitProgress.part, 4))
+        assert run(*arguments, "-o", out).exit_code == 130
+    for record in ("", "[", "[]", "{}", '{"a": 1}', "[" * 10**5):
+        (tmp_path / "run.ckpt.outputs").write_text(record)
+        assert run(*arguments, "-o", out).exit_code == 1
+
+
+def test_a_checkpoint_holds_no_time(killed, points, tmp_path):
+    file = tmp_path / "run.ckpt"
     killed(2, "fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
-    assert now <= module.began(file) <= time.time()
+    assert module.exists(file)
     document, _ = module.read_archive(file)
     assert set(document) == {
-        "format", "version", "library", "problem", "began", "arrays",
+        "format", "version", "library", "problem", "arrays",
     }  # fmt: skip
     assert json.dumps(document)

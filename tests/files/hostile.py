@@ -71,6 +71,13 @@ def npz(**arrays):
     return stream.getvalue()
 
 
+def packed_npz(X):
+    """Return a compressed .npz file."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, X=X)
+    return stream.getvalue()
+
+
 def forged_zip(name, stream, claimed):
     """Return a .zip file of one member with its declared size."""
     name = name.encode()
@@ -265,6 +272,7 @@ def parquet_files(folder):
     zeros = pa.array(np.zeros(n, "i4"))
     long = pa.DictionaryArray.from_arrays(zeros, pa.array(["a" * 100_000]))
     write("words", n, y=long)
+    write("cells", MB // 4, **{f"c{i}": pa.array(np.zeros(MB // 4)) for i in range(60)})
     fixed = pa.array([b"a" * 10_000], pa.binary(10_000)).take(zeros.slice(0, 1000))
     write("fixed", 1000, y=fixed)
     lists = pa.ListArray.from_arrays([0, 10**6], pa.array(np.zeros(10**6)))
@@ -299,6 +307,7 @@ def small_files(mark):
         "claim.npz": zipped({"X.npy": npy((10**12,))}),
         "pickled.npz": zipped({"X.npy": pickled(mark)}),
         "bomb.npz": forged_zip("X.npy", ZEROS * BOMB, BOMB * MB),
+        "narrow.npz": packed_npz(np.zeros((40 * MB, 1), np.int8)),
         "lie.npz": forged_zip("X.npy", lie, 144),
         "lzma.npz": zipped({"X.npy": npy((2, 1))}, zipfile.ZIP_LZMA),
         "csr.npz": npz(format=b"csr", indptr=[0, 1000], **wild),
@@ -329,14 +338,17 @@ def small_files(mark):
         "wild.mtx": mtx.format("coordinate", "2 2 2").encode() + b"9 9 1\n",
         "bomb.mtx.gz": gz(repeated(b"%" * MB, MUCH)),
         "line.csv.gz": gz(repeated(b"1" * MB, BOMB)),
-        "cells.csv.gz": gz(repeated(b"10," * (5 * MB) + b"\n", 4)),
+        "cells.csv": b"1," * 4_100_000 + b"\n",
         "folded.csv.gz": gz(repeated(b'10,"\n",' * (MB // 7), 60)),
         "rows.csv.gz": gz(repeated((b"1." + b"0" * 4998 + b",1\n") * 200, MUCH)),
         "quote.csv.gz": gz(repeated(b'1,"\n' + b"1,1\n" * (MB // 4 - 1), BOMB)),
         "bytes.csv": bytes(range(256)) * 100,
         "nul.csv": b"a,b\n1,\0\n",
         "escape.csv": b"a\x1b]0;owned\x07\x1b[2J,b\nx,y\n",
+        "lines.csv.gz": gz(repeated(b"1,2\n" * (MB // 4), 8)),
+        "lines.edges.gz": gz(repeated(b"1 2\n" * (MB // 4), 8)),
         "rows.edges.gz": gz(repeated((b"a" * 5000 + b" b\n") * 200, MUCH)),
+        "lists.lord": model('{"arrays": {}, "x": [' + "[]," * (2 * MB) + "[]]}"),
         "deep.lord": model("[" * 10**6),
         "wide.lord": model('{"arrays": {}, "x": [' + "[]," * (20 * MB) + "[]]}"),
         "bomb.lord": forged_zip("document.json", ZEROS * BOMB, BOMB * MB),

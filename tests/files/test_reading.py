@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from lordclust.files import InputError, Table, read
+from lordclust.files import InputError, Table, read, reading
 
 
 def refused(path, **options):
@@ -74,3 +74,12 @@ def test_public_names():
     assert room.Table is Table
     with pytest.raises(AttributeError, match="no attribute 'write'"):
         _ = room.write
+
+
+def test_a_lack_of_memory_is_not_damage(tmp_path, monkeypatch):
+    def fail(source, options):
+        raise MemoryError
+
+    monkeypatch.setitem(reading.READERS, "csv", fail)
+    with pytest.raises(InputError, match="takes more memory than is available"):
+        read(tmp_path / "t.csv")

@@ -72,7 +72,8 @@ def test_a_first_column_called_id_is_not_a_feature(tmp_path, name):
     assert loaded.X.tolist() == [[1.5, 2], [3, 4]]
     assert read(path, columns=[0, 1]).X.tolist() == [[1001, 1.5], [1002, 3]]
     path.write_text(f"x,{name}\n1.5,7\n3,8\n")
-    assert read(path).ids is None
+    assert read(path).ids == ["7", "8"]
+    assert read(path, id_column=False).X.tolist() == [[1.5, 7], [3, 8]]
     path.write_text(f"{name},x\n7,1\n7,2\n")
     with pytest.raises(InputError, match="ids, but '7' is in samples 0 and 1"):
         read(path)
@@ -196,7 +197,7 @@ GOLDEN = [
     ),
     (
         "n,x\na,1\nb,2\na,3\n",
-        "the first column looks like ids, but 'a' is in samples 0 and 2 (from 0). "
+        "column 'n' looks like ids, but 'a' is in samples 0 and 2 (from 0). "
         "Declare it with id_column (--id-column) or label_column (--label-column), or "
         "leave it out with columns (--columns).",
     ),

@@ -1,7 +1,9 @@
 """Tables out, and files that appear complete or not at all."""
 
+import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -129,6 +131,85 @@ def test_files_have_the_usual_rights(tmp_path):
         pass
     modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     assert len(modes) == 1
+
+
+def test_a_replaced_file_keeps_its_rights(tmp_path):
+    path = tmp_path / "t.txt"
+    for mode in (0o600, 0o640, 0o444, 0o755):
+        path.unlink(missing_ok=True)
+        path.write_text("old")
+        path.chmod(mode)
+        with atomic_file(path, force=True, text=True) as file:
+            (hidden,) = tmp_path.glob(".lordclust-*")
+            assert stat.S_IMODE(hidden.stat().st_mode) == mode
+            file.write("new")
+        assert (stat.S_IMODE(path.stat().st_mode), path.read_text()) == (mode, "new")
+
+
+def test_a_private_file(tmp_path):
+    with atomic_file(tmp_path / "t", private=True):
+        (hidden,) = tmp_path.iterdir()
+        assert stat.S_IMODE(hidden.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == 0o600
+
+
+def test_of_two_writers_one_wins(tmp_path, monkeypatch):
+    """The other file appears between the last check and the new name."""
+    path = tmp_path / "t.txt"
+    link = os.link
+
+    def late(source, target):
+        path.write_text("theirs")
+        return link(source, target)
+
+    def write_both():
+        with all_or_none():
+            for name in ("a.txt", "t.txt"):
+                with atomic_file(tmp_path / name, text=True) as file:
+                    file.write("mine")
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(InputError, match="exists already"):
+        write_both()
+    assert path.read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_many_writers_at_once(tmp_path):
+    def write(i):
+        try:
+            with atomic_file(tmp_path / "t.txt", text=True) as file:
+                file.write(str(i))
+        except InputError:
+            return None
+        return i
+
+    with ThreadPoolExecutor(8) as pool:
+        (winner,) = (i for i in pool.map(write, range(40)) if i is not None)
+    assert (tmp_path / "t.txt").read_text() == str(winner)
+
+
+def test_a_file_system_without_links(tmp_path, monkeypatch):
+    def unsupported(source, target):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    with atomic_file(tmp_path / "t.txt", text=True) as file:
+        file.write("all")
+    assert (tmp_path / "t.txt").read_text() == "all"
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("to", ["nowhere", "link"])
+def test_links_to_nowhere_are_refused(tmp_path, to, force):
+    link = tmp_path / "link"
+    link.symlink_to(to)
+    with (
+        pytest.raises(InputError, match="link to a file that does not exist"),
+        atomic_file(link, force=force),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == [link]
 
 
 def test_a_link_stays_one(tmp_path):

@@ -1,6 +1,7 @@
 """Models as files: they answer as before, in every bit, or are refused."""
 
 import json
+import stat
 import zipfile
 from contextlib import suppress
 from dataclasses import fields
@@ -164,6 +165,40 @@ def test_without_the_graph_it_is_said(tmp_path):
     assert not hasattr(again, "affinity_matrix_")
     with pytest.raises(AttributeError, match="was saved with graph=False"):
         again.agreement()
+
+
+def test_without_the_samples_it_is_said(tmp_path):
+    model = BLoRD(2).fit(X)
+    model.save(tmp_path / "all.lord")
+    model.save(tmp_path / "less.lord", samples=False)
+    assert not any(
+        n.startswith("samples") for n in read_archive(tmp_path / "less.lord")[1]
+    )
+    again = BLoRD.load(tmp_path / "less.lord")
+    assert same(model.labels_, again.labels_)
+    assert agreements_equal(model, again)
+    for ask in ("predict", "predict_proba", "assign", "transform"):
+        with pytest.raises(ValueError, match="was saved with samples=False"):
+            getattr(again, ask)(NEW)
+    again.save(tmp_path / "again.lord")
+    assert (tmp_path / "again.lord").read_bytes() == (
+        tmp_path / "less.lord"
+    ).read_bytes()
+    assert same(again.fit(X).predict(NEW), model.predict(NEW))
+
+
+def test_only_the_owner_reads_samples(tmp_path):
+    (tmp_path / "plain").write_text("")
+    usual = stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    similar = PAPER(2, affinity="precomputed").fit(SIMILAR)
+    for name, model, options, mode in (
+        ("samples", PAPER(2).fit(X), {}, 0o600),
+        ("sparse", PAPER(2).fit(sparse.csr_array(X)), {}, 0o600),
+        ("less", PAPER(2).fit(X), {"samples": False}, usual),
+        ("similar", similar, {}, usual),
+    ):
+        model.save(tmp_path / name, **options)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode, name
 
 
 def test_what_cannot_be_saved(tmp_path):

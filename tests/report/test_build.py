@@ -180,6 +180,7 @@ def test_a_failure_leaves_nothing(model, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
+    monkeypatch.setattr("os.link", fail)
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write_report(tmp_path / "r.html", model, X=X)

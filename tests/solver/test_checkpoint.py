@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 import zipfile
 from dataclasses import fields
 
@@ -415,3 +416,15 @@ def test_ends_that_are_found_roughly_are_no_forgery(tmp_path):
 def interrupt(tau):
     if tau > 0.3:
         raise KeyboardInterrupt
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    path = tmp_path / "p.ckpt"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("document.json", '{"x": [' + "[]," * 2**23 + "[]]}")
+    for read in (module.exists, lambda path: module.Checkpoint(path, "")):
+        tracemalloc.start()
+        with pytest.raises(InputError, match="its document is longer than 8 MB"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+        tracemalloc.stop()

@@ -104,6 +104,7 @@ class InputOptions:
 
     columns: str | Sequence[str] | None
     id_column: str | None
+    header: str | None
     label_column: str | None
     weight_column: str | None
     known_labels: str | None
@@ -150,7 +151,15 @@ _INPUT_OPTIONS = {
     "id_column": click.option(
         "--id-column",
         metavar="NAME",
-        help="Column that names the samples; kept in the output.",
+        help="Column that names the samples; kept in the output. none: there is no "
+        "such column, whatever the columns look like.",
+    ),
+    "header": click.option(
+        "--header",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+        show_default=True,
+        help="Whether the first line of csv or tsv names the columns.",
     ),
     "label_column": click.option(
         "--label-column",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from lordclust.files.atomic import all_or_none, check_target, is_stream
 from lordclust.files.error import InputError, WriteError
 
 STDOUT = "-"
+#: What follows the name of a checkpoint in that of its record of written files.
+RECORD = ".outputs"
 
 #: Writes an output to a file ("-" for stdout), which ``force`` allows it to replace.
 Writer = Callable[[str, bool], object]
@@ -30,8 +33,8 @@ class Outputs:
     force : bool
         Whether existing files may be replaced.
     checkpoint : str, optional
-        The file of an unfinished run. Outputs written after that run began are its own
-        and may be replaced: it was killed or interrupted after writing them.
+        The file of an unfinished run. Outputs that are in the record of that run are
+        its own and may be replaced: it was killed or interrupted after writing them.
     """
 
     def __init__(
@@ -86,11 +89,25 @@ class Outputs:
 
     def _written_by_the_same_run(self, checkpoint: str) -> set[Path]:
         """Return the files that the unfinished run of a checkpoint has written."""
-        from lordclust.solver.checkpoint import began
+        from lordclust.solver.checkpoint import exists
 
-        since = began(checkpoint)
+        if not exists(checkpoint):
+            return set()
+        try:
+            record = json.loads(Path(f"{checkpoint}{RECORD}").read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return set()
+        known = record if isinstance(record, dict) else {}
         existing = [path for path in self.files.values() if path.is_file()]
-        return {p for p in existing if since is not None and p.stat().st_mtime >= since}
+        return {p for p in existing if known.get(str(p.resolve())) == _identity(p)}
+
+    def _write_record(self, hidden: Mapping[Path, Path]) -> None:
+        """Record the files that are about to get their names."""
+        if self.checkpoint is None:
+            return
+        record = {str(path): _identity(part) for path, part in hidden.items()}
+        place = Path(f"{self.checkpoint}{RECORD}")
+        place.write_text(json.dumps(record), encoding="utf-8")
 
     def _check_target(self, path: str | Path, *, force: bool = False) -> None:
         """Raise an error if a file cannot be written."""
@@ -111,7 +128,7 @@ class Outputs:
     def write(self, writers: Mapping[str, Writer], interrupts: Interrupts) -> None:
         """Write the requested files: all of them, or none."""
         try:
-            with interrupts.writing(), all_or_none():
+            with interrupts.writing(), all_or_none(self._write_record):
                 for option, path in self.files.items():
                     writers[option](str(path), self._may_replace(path))
         except (InputError, WriteError) as error:
@@ -138,3 +155,10 @@ class Outputs:
 
         for place in reversed(places(self.checkpoint, count)):
             Path(place).unlink(missing_ok=True)
+        Path(f"{self.checkpoint}{RECORD}").unlink(missing_ok=True)
+
+
+def _identity(path: Path) -> list[int]:
+    """Return numbers that a file keeps when it is renamed, and no other file has."""
+    about = path.stat()
+    return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns]

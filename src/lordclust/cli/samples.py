@@ -84,7 +84,8 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
         format=reading.format_,
         columns=columns,
         label_column=known_name if as_text else reading.label_column,
-        id_column=reading.id_column,
+        id_column=False if reading.id_column == "none" else reading.id_column,
+        header={"yes": True, "no": False}.get(reading.header or "", "auto"),
         precomputed=precomputed,
     )
     taken, X, names = _set_aside(table, aside)

@@ -67,6 +67,11 @@ class SavedModel:
     def _own_samples(self, n: int) -> Samples:
         """Return the samples that the model file holds."""
         precomputed = self.model._is_precomputed()
+        if not precomputed and self.model._samples is None:
+            raise InputError(
+                self.path,
+                "it was saved with samples=False. Pass the samples it was fitted to.",
+            )
         return Samples(
             source=self.path,
             X=self.model.membership_ if precomputed else self.model._samples,

@@ -16,7 +16,7 @@ from lordclust.distributed._blocks import KEEPERS, State
 from lordclust.distributed._vectors import VectorKeeper, stream
 from lordclust.rounding.labels import labels_from, membership_from
 from lordclust.solver import kernels
-from lordclust.solver.engine import from_tiles, to_tiles
+from lordclust.solver.engine import from_tiles, to_tiles, work_of
 
 LOST = (
     "A worker was lost after the fit, and with it the memberships of its rows. Fit "
@@ -146,8 +146,9 @@ class Keeper(VectorKeeper):
         def part(blocks: tuple[int, int]) -> None:
             # V is kept because any pass may be the last.
             kernels.pass_over(
-                s, blocks, a, step is not None, float(theta), measure, curved
-            )
+                s, work_of(s), blocks, a, step is not None, float(theta), measure,
+                curved,
+            )  # fmt: skip
 
         await asyncio.gather(*(self._work(part, r) for r in ranges if r[0] < r[1]))
         if step is not None:

@@ -21,7 +21,7 @@ from lordclust.files.source import Source
 
 DOCUMENT = "document.json"
 #: Largest size of a document in bytes: parsing it takes up to thirty times the memory.
-LONGEST_DOCUMENT = 32 * 2**20
+LONGEST_DOCUMENT = 8 * 2**20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
 _DAMAGED = (
     "it is not a model file, or damaged or truncated ({reason}). Save the model again."
@@ -36,6 +36,7 @@ def write_archive(
     arrays: Arrays,
     *,
     force: bool = False,
+    private: bool = False,
 ) -> None:
     """Write a document and arrays to one file, atomically.
 
@@ -49,6 +50,8 @@ def write_archive(
         Numbers only.
     force : bool, default=False
         Replace an existing file.
+    private : bool, default=False
+        Only the owner may read a new file.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def write_archive(
             f"{len(head) >> 20} MB. Store large data, such as arrays, in a separate "
             "file.",
         )
-    with atomic_file(path, force) as file:
+    with atomic_file(path, force, private=private) as file:
         _write_members(file, head, arrays, ZIP_DEFLATED)
         packed = file.tell()
         if sum(array.nbytes for array in arrays.values()) > allowance(packed) // 2:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 from scipy import sparse
 
-from lordclust.files.error import InputError, allowance, check_unpacked
+from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
 from lordclust.files.source import Source
 from lordclust.files.table import (
     Matrix,
@@ -131,13 +131,14 @@ def open_zip(source: Source) -> Iterator[ZipFile]:
                 "much memory to unpack. Write it with numpy.savez, or a model with its "
                 "save method.",
             )
-        check_unpacked(
-            source.path,
-            sum(member.file_size for member in members),
-            allowance(source.size),
-            "Save it without compression if it is yours.",
-        )
+        check_size(source, sum(member.file_size for member in members))
         yield archive
+
+
+def check_size(source: Source, unpacked: int) -> None:
+    """Raise an error for a compressed file that needs more memory than is plausible."""
+    advice = "Save it without compression if it is yours."
+    check_unpacked(source.path, unpacked, allowance(source.size), advice)
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
@@ -155,7 +156,11 @@ def read_npz_file(source: Source, options: ReadOptions) -> Table:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
 
         def load(name: str) -> Array:
-            return read_npy(read_member(archive, members[name]), source.path)
+            array = read_npy(read_member(archive, members[name]), source.path)
+            # Numbers become float64, and texts become objects.
+            size = 8 if array.dtype.kind in "biuf" else OBJECT + array.dtype.itemsize
+            check_size(source, size * array.size)
+            return array
 
         if set(members) >= _SPARSE:
             X = _sparse_matrix(load, source)
@@ -183,7 +188,11 @@ def chosen(
                 source.path,
                 f"{what} must be one of the arrays {shortened(names)}, got {name!r}.",
             )
-        return None if name is None else _texts(load(str(name)))
+        if name is None:
+            return None
+        array = load(str(name))
+        check_size(source, OBJECT * array.size)
+        return _texts(array)
 
     others = [options.label_column, options.id_column]
     name = _name_of_samples([n for n in names if n not in others], source, options)

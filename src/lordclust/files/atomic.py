@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,6 +33,17 @@ class _Part:
     hidden: Path
     complete: bool = False
 
+    def publish(self) -> None:
+        """Give the hidden file its name; without force, never in place of another."""
+        try:
+            if self.force or not _linked(self.hidden, self.target):
+                os.replace(self.hidden, check_target(self.path, self.force))
+        except FileExistsError:  # another process was faster
+            check_target(self.path)
+            raise
+        except OSError as error:
+            raise WriteError(self.path, error) from error
+
 
 #: The files of the innermost ``all_or_none``, and every hidden file of the process.
 _BATCH: ContextVar[list[_Part] | None] = ContextVar("batch", default=None)
@@ -40,14 +52,15 @@ _HIDDEN: set[Path] = set()
 
 @contextmanager
 def atomic_file(
-    path: PathLike, force: bool = False, *, text: bool = False
+    path: PathLike, force: bool = False, *, text: bool = False, private: bool = False
 ) -> Iterator[IO[Any]]:
     """Open a file for writing, which appears under its name once it is complete.
 
     Everything is written to a hidden file in the same folder, which is synced to disk
     and renamed at the end. If anything fails, including by an interrupt, the hidden
     file is removed and an existing file of that name is left unchanged. Inside
-    :func:`all_or_none` the file is renamed together with the others.
+    :func:`all_or_none` the file is renamed together with the others. A file that is
+    replaced keeps its permissions.
 
     Parameters
     ----------
@@ -57,6 +70,8 @@ def atomic_file(
         Replace an existing file.
     text : bool, default=False
         Write text in UTF-8, with line ends unchanged; otherwise bytes.
+    private : bool, default=False
+        Only the owner may read a new file.
 
     Yields
     ------
@@ -92,7 +107,10 @@ def atomic_file(
     with all_or_none() as batch:
         _HIDDEN.add(hidden)
         batch.append(part)
-        with _opened(path, hidden, "x", text) as file:
+        mode = _mode_of(target)
+        with _opened(path, hidden, "x", text, private or mode is not None) as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -100,8 +118,12 @@ def atomic_file(
 
 
 @contextmanager
-def all_or_none() -> Iterator[list[_Part]]:
+def all_or_none(
+    before: Callable[[dict[Path, Path]], None] | None = None,
+) -> Iterator[list[_Part]]:
     """Rename all files written inside at the end, or none of them if anything fails.
+
+    ``before`` is called before they are renamed, with their hidden files by name.
 
     Examples
     --------
@@ -127,16 +149,47 @@ def all_or_none() -> Iterator[list[_Part]]:
         complete = [part for part in batch if part.complete]
         for part in complete:  # the target may have appeared in the meantime
             check_target(part.path, part.force)
-        for part in complete:
-            try:
-                os.replace(part.hidden, part.target)
-            except OSError as error:
-                raise WriteError(part.path, error) from error
+        if before is not None:
+            before({part.target: part.hidden for part in complete})
+        _publish_all(complete)
     finally:
         _BATCH.reset(token)
         for part in batch:
             part.hidden.unlink(missing_ok=True)
             _HIDDEN.discard(part.hidden)
+
+
+def _publish_all(parts: list[_Part]) -> None:
+    """Publish files, those that may not replace others first: they can be undone."""
+    new: list[Path] = []
+    try:
+        for part in sorted(parts, key=lambda part: part.force):
+            part.publish()
+            if not part.force:
+                new.append(part.target)
+    except BaseException:
+        for target in new:
+            target.unlink(missing_ok=True)
+        raise
+
+
+def _linked(hidden: Path, target: Path) -> bool:
+    """Give a file a second name unless another file has it; False if unsupported."""
+    try:
+        os.link(hidden, target)
+    except FileExistsError:
+        raise
+    except (OSError, AttributeError):  # a file system without links
+        return False
+    return True
+
+
+def _mode_of(target: Path) -> int | None:
+    """Return the permissions of a file, or None if there is none."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        return None
 
 
 def remove_hidden_files() -> None:
@@ -148,6 +201,11 @@ def remove_hidden_files() -> None:
 def check_target(path: PathLike, force: bool = False) -> Path:
     """Return the target of a file, links resolved, if it may be written."""
     target = Path(os.path.realpath(path))
+    if os.path.islink(path) and not os.path.exists(path):
+        raise InputError(
+            path,
+            "this is a link to a file that does not exist. Pass the name of the file.",
+        )
     folder = str(target.parent)
     if target.is_dir():
         raise InputError(path, "this is a folder. Pass the name of a file.")
@@ -171,10 +229,19 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def _private_opener(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, if it is new."""
+    return os.open(path, flags, 0o600)
+
+
 @contextmanager
-def _opened(path: PathLike, place: Path, mode: str, text: bool) -> Iterator[IO[Any]]:
+def _opened(
+    path: PathLike, place: Path, mode: str, text: bool, private: bool = False
+) -> Iterator[IO[Any]]:
     """Open a file at its place; errors name the path that was given."""
     settings: Any = {"encoding": "utf-8", "newline": ""} if text else {}
+    if private:
+        settings["opener"] = _private_opener
     try:
         file = open(place, mode if text else f"{mode}b", **settings)  # noqa: SIM115
     except OSError as error:

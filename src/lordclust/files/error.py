@@ -10,10 +10,12 @@ if TYPE_CHECKING:  # imports numpy, which the command line loads late
     from lordclust._core.typing import PathLike
 
 #: Bytes that any compressed file may unpack to; fewer for text, because parsing it
-#: takes up to ten times the memory.
-ROOM, TEXT_ROOM = 256 * 2**20, 64 * 2**20
+#: takes up to ten times the memory, and two seconds for a million short lines.
+ROOM, TEXT_ROOM = 256 * 2**20, 8 * 2**20
 #: Larger files may unpack to this many times their size; zip bombs reach 1000.
-RATIO = 200
+RATIO, TEXT_RATIO = 200, 100
+#: Bytes that a text takes as a Python object, at least.
+OBJECT = 64
 #: Largest number of characters of a message; names in a file may have any length.
 LONGEST = 1000
 
@@ -66,6 +68,9 @@ def input_errors(path: str, damaged: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror is not None:
             text = f"it cannot be opened ({error.strerror}). Check the name."
             raise InputError(path, text) from error
+        if isinstance(error, MemoryError):
+            text = "reading it takes more memory than is available. Read fewer columns."
+            raise InputError(path, text) from error
         lines = str(error).splitlines() or [type(error).__name__]
         reason = lines[0].rstrip(".")[:200]
         raise InputError(path, damaged.format(reason=reason)) from error
@@ -81,7 +86,8 @@ def printable(text: str) -> str:
 
 def allowance(packed: int, *, text: bool = False) -> int:
     """Return how many bytes a compressed file of this size may unpack to."""
-    return (TEXT_ROOM if text else ROOM) + RATIO * packed
+    room, ratio = (TEXT_ROOM, TEXT_RATIO) if text else (ROOM, RATIO)
+    return room + ratio * packed
 
 
 def check_unpacked(path: str, unpacked: float, most: int, advice: str) -> None:

@@ -8,8 +8,9 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray
 from lordclust._core.validation import missing_extra
-from lordclust.files.error import InputError, allowance, check_unpacked
+from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
+from lordclust.files.ids import are_row_numbers, names_ids
 from lordclust.files.source import Source
 from lordclust.files.table import (
     Matrix,
@@ -18,7 +19,6 @@ from lordclust.files.table import (
     Table,
     as_labels,
     check_sparse,
-    names_ids,
     not_numeric,
     position,
     shortened,
@@ -39,27 +39,33 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
         schema = parquet.read_schema(file)
         names = list(schema.names)
         roles = Roles.of(options, names, len(names), path)
+        roles = roles.set_aside(_named_ids(schema, roles))
         wanted = _columns_to_read(roles, schema, path)
         # A text of a million letters may be repeated in a million cells: keep it once.
-        texts = [names[j] for j in wanted if _is_text(schema.field(j).type)]
-        reader = parquet.ParquetFile(file, read_dictionary=texts)
+        words = [names[j] for j in wanted if _is_text(schema.field(j).type)]
+        reader = parquet.ParquetFile(file, read_dictionary=words)
         _check_size(reader.metadata, source)
         table = reader.read([names[j] for j in wanted])
-    if roles.first_is_free():
-        first = table.column(names[0])
-        if names_ids(names[0]) or _is_unique_text(first):
-            roles = roles.with_ids(0)
-    columns = [_numbers(table.column(names[j]), names[j], path) for j in roles.features]
-    X = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
-    return roles.table(X, lambda j: _texts(table.column(names[j])), path)
+    without = roles.set_aside([0])
+    if roles.first_may_hold_ids() and without.features:
+        roles = without if _looks_like_ids(table.column(names[0])) else roles
+
+    def texts(column: int) -> list[str]:
+        return _texts(table.column(names[column]))
+
+    roles = roles.with_ids(texts, path, _index_columns(schema))
+    X = np.empty((table.num_rows, len(roles.features)))
+    for place, j in enumerate(roles.features):
+        X[:, place] = _numbers(table.column(names[j]), names[j], path)
+    return roles.table(X, texts, path)
 
 
 def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
     """Return the columns to read; raise an error unless each has one value per row."""
     names = list(schema.names)
-    found = {*roles.features, roles.label, roles.id}
-    if roles.first_is_free():
-        found.add(0)  # it may hold ids
+    found = {*roles.features, roles.label, roles.id, *roles.aside}
+    if roles.first_may_hold_ids():
+        found.add(0)
     wanted = sorted(j for j in found if j is not None)
     for j in wanted:
         kind = str(schema.field(j).type)
@@ -74,10 +80,11 @@ def _check_size(metadata: Any, source: Source) -> None:
     """Raise an error for a table whose unpacked size is not plausible."""
     groups = range(metadata.num_row_groups)
     unpacked = sum(metadata.row_group(i).total_byte_size for i in groups)
-    cells = metadata.num_rows * metadata.num_columns
+    rows, columns = metadata.num_rows, metadata.num_columns
+    needed = rows * (8 * columns + OBJECT)  # numbers, and an id
     check_unpacked(
         source.path,
-        float("inf") if cells < 0 else max(8 * cells, unpacked),
+        float("inf") if min(rows, columns) < 0 else max(needed, unpacked),
         allowance(source.size),
         "Write it as csv or npy if it is yours.",
     )
@@ -88,9 +95,42 @@ def _is_text(kind: Any) -> bool:
     return any(word in str(kind) for word in ("string", "binary"))
 
 
-def _is_unique_text(column: Any) -> bool:
-    """Return whether an Arrow column holds text without duplicates."""
-    return "string" in str(column.type) and len(set(_texts(column))) == len(column)
+def _named_ids(schema: Any, roles: Roles) -> list[int]:
+    """Return the columns that are an index of pandas, or have the name of ids."""
+    index = _index_columns(schema)
+    return [
+        j
+        for j, field in enumerate(schema)
+        if roles.may_hold_ids(j)
+        and (field.name in index or names_ids(field.name, _example(field.type)))
+    ]
+
+
+def _example(kind: Any) -> list[str]:
+    """Return cells as an Arrow type has them: numbers with decimals, or not."""
+    return ["0.5"] if str(kind).startswith(("float", "double", "half")) else ["1"]
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """Return the columns that were an index in pandas."""
+    try:
+        columns = (schema.pandas_metadata or {})["index_columns"]
+        return [name for name in columns if isinstance(name, str)]
+    except (KeyError, TypeError, ValueError, RecursionError):  # damaged, not needed
+        return []
+
+
+def _looks_like_ids(column: Any) -> bool:
+    """Return whether an Arrow column holds different texts, or numbers the rows."""
+    kind = str(column.type)
+    if "string" in kind:
+        return len(set(_texts(column))) == len(column)
+    if not kind.startswith(("int", "uint")) or column.null_count or not len(column):
+        return False
+    values = column.to_numpy()
+    if int(values.max()) - int(values.min()) != len(values) - 1:
+        return False
+    return are_row_numbers(_texts(column))
 
 
 def _texts(column: Any) -> list[str]:

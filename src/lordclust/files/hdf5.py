@@ -64,7 +64,7 @@ class _Inspection:
         if item.size is None:
             return
         if not item.dtype.hasobject:
-            self._add(int(item.size) * item.dtype.itemsize)
+            self._add(int(item.size) * max(item.dtype.itemsize, 8))  # as float64
             self._chunks(item, name)
         elif item.ndim == 1 and item.dtype.kind == "O":
             step = max(1, ROOM // self.longest)

@@ -1,5 +1,6 @@
 """Read samples from a file in any supported format."""
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from lordclust.files.matlab import read_mat_file
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table, checked
 from lordclust.files.text import read_csv, read_tsv
+
+LOG = logging.getLogger(__name__)
 
 #: The reader of each format.
 READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
@@ -37,7 +40,7 @@ def read(
     format: str | None = None,
     columns: str | Sequence[str | int] | None = None,
     label_column: str | int | None = None,
-    id_column: str | int | None = None,
+    id_column: str | int | bool | None = None,
     header: bool | str = "auto",
     precomputed: bool = False,
 ) -> Table:
@@ -57,12 +60,13 @@ def read(
         "obsp:NAME" are matrices of h5ad.
     label_column : str or int, optional
         The column (npz, mat: the array; h5ad: the column of obs) of classes.
-    id_column : str or int, optional
-        The column of ids. By default the first one if it holds text without
-        duplicates, or if the header calls it id or leaves its name empty.
+    id_column : str or int, or False, optional
+        The column of ids; False if there is none. By default an index of pandas, a
+        column with the name of an id (id, index, customer_id), or the first one if it
+        holds text or numbers the rows; see the notes.
     header : bool or "auto", default="auto"
         Whether the first line of csv or tsv names the columns. "auto": if it has text
-        above numbers.
+        above numbers, or the numbers 0, 1, 2, ... that pandas writes.
     precomputed : bool, default=False
         The file holds the similarities between all samples. A .txt is then a list of
         edges, and h5ad gives its connectivities.
@@ -82,6 +86,11 @@ def read(
     Semicolons and tabs are recognised in csv; with semicolons, numbers may have
     decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
     symmetric by the larger weight, and duplicate edges raise an error.
+
+    Columns of ids are never features, unless ``columns`` lists them. The first column
+    numbers the rows if it holds at least 10 whole numbers without a gap, in any order.
+    Other whole numbers are features, even if all of them differ. What was decided is
+    in ``Table.notes``, and logged.
 
     Examples
     --------
@@ -109,7 +118,10 @@ def read(
                 f"a file of format {kind} has no column of labels, got label_column="
                 f"{label_column!r}. Leave it out.",
             )
-        return checked(table, precomputed=precomputed or kind == "edges")
+        table = checked(table, precomputed=precomputed or kind == "edges")
+    for note in table.notes:
+        LOG.info("%s", InputError(source.path, note))
+    return table
 
 
 def _format(path: str, format: str | None, precomputed: bool) -> str:

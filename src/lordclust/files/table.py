@@ -1,6 +1,6 @@
 """The contents of a file of any format: samples, their names and classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
@@ -11,6 +11,7 @@ from scipy import sparse
 from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
 from lordclust.files.error import ROOM, InputError
+from lordclust.files.ids import is_mostly_text
 
 #: Samples and features, or similarities: a dense array or a scipy sparse one.
 Matrix: TypeAlias = Any
@@ -36,6 +37,8 @@ class Table:
         Name of the column of labels.
     source : str
         The file; "-" is standard input.
+    notes : tuple of str
+        What was decided about the header and the ids, a sentence each.
     """
 
     X: Matrix
@@ -45,6 +48,7 @@ class Table:
     labels: npt.NDArray[Any] | None = None
     label_name: str | None = None
     source: str = "-"
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, d = self.X.shape
@@ -58,7 +62,7 @@ class ReadOptions:
 
     columns: str | Sequence[str | int] | None = None
     label_column: str | int | None = None
-    id_column: str | int | None = None
+    id_column: str | int | bool | None = None
     header: bool | str = "auto"
     precomputed: bool = False
 
@@ -86,6 +90,9 @@ class Roles:
     label: int | None
     id: int | None
     requested: list[int] | None = None
+    guess: bool = True
+    aside: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -98,14 +105,15 @@ class Roles:
                 None if column is None else position(column, names, width, path, what)
             )
 
-        listed = options.listed()
+        listed, ids = options.listed(), options.id_column
         return cls(
             names,
             width,
             place(options.label_column, "label_column"),
-            place(options.id_column, "id_column"),
+            None if isinstance(ids, bool) else place(ids, "id_column"),
             None if listed is None
             else [position(c, names, width, path, "columns") for c in listed],
+            guess=ids is not False,
         )  # fmt: skip
 
     @property
@@ -113,16 +121,69 @@ class Roles:
         """The requested columns, or all but labels and ids."""
         if self.requested is not None:
             return self.requested
-        return [j for j in range(self.width) if j not in (self.label, self.id)]
+        taken = {self.label, self.id, *self.aside}
+        return [j for j in range(self.width) if j not in taken]
 
-    def first_is_free(self) -> bool:
-        """Return whether the first column may hold ids without being named."""
-        taken = (self.label, *(self.requested or ()))
-        return self.id is None and self.width > 0 and 0 not in taken
+    def may_hold_ids(self, column: int) -> bool:
+        """Return whether a column may hold ids without being declared."""
+        taken = (self.label, self.id, *(self.requested or ()))
+        return self.guess and column < self.width and column not in taken
 
-    def with_ids(self, column: int | None) -> Self:
-        """Return the roles with another column of ids."""
-        return replace(self, id=column)
+    def first_may_hold_ids(self) -> bool:
+        """Return whether the contents of the first column decide if it holds ids."""
+        return self.id is None and not self.aside and self.may_hold_ids(0)
+
+    def set_aside(self, columns: Iterable[int]) -> Self:
+        """Return the roles without some columns of ids among the features."""
+        return replace(self, aside=frozenset(columns))
+
+    def noted(self, note: str) -> Self:
+        """Return the roles with a note for the user."""
+        return replace(self, notes=(*self.notes, note))
+
+    def with_ids(
+        self,
+        texts: Callable[[int], Sequence[str]],
+        path: str,
+        index: Sequence[str] = (),
+    ) -> Self:
+        """Return the roles with the first column set aside as ids, if all differ.
+
+        If none qualifies, an error is raised, unless one is an index, which may repeat.
+        """
+        roles, columns = self, sorted(self.aside)
+        if self.id is None:
+            unique = (j for j in columns if _first_duplicate(texts(j)) is None)
+            roles = replace(self, id=next(unique, None))
+        repeated = [j for j in columns if not self.names or self.names[j] not in index]
+        if repeated and roles.id is None and self.requested is None:
+            raise self._duplicate_ids(repeated[0], texts(repeated[0]), path)
+        for j in columns if self.requested is None else []:
+            if is_mostly_text(texts(j)[:100]):
+                continue  # it cannot be a feature
+            use = "the ids" if j == roles.id else "left out"
+            roles = roles.noted(
+                f"column {self.title(j)} looks like ids and is {use}, not a feature. "
+                "Choose otherwise with columns (--columns) or id_column (--id-column)."
+            )
+        return roles
+
+    def title(self, column: int) -> str:
+        """Return a column's name in a message."""
+        return repr(self.names[column]) if self.names else f"{column} (from 0)"
+
+    def _duplicate_ids(
+        self, column: int, cells: Sequence[str], path: str
+    ) -> InputError:
+        """Return the error for ids that occur twice."""
+        first, again = _first_duplicate(cells) or (0, 0)
+        return InputError(
+            path,
+            f"column {self.title(column)} looks like ids, but {quoted(cells[again])} "
+            f"is in samples {first} and {again} (from 0). Declare it with id_column "
+            "(--id-column) or label_column (--label-column), or leave it out with "
+            "columns (--columns).",
+        )
 
     def table(
         self, X: FloatArray, texts: Callable[[int], Sequence[str]], path: str
@@ -141,7 +202,25 @@ class Roles:
             labels=None if label is None else as_labels(texts(label)),
             label_name=name(label),
             source=path,
+            notes=self.notes,
         )
+
+
+def _first_duplicate(cells: Sequence[str]) -> tuple[int, int] | None:
+    """Return where the first cell that occurs twice is, or None if all differ."""
+    if len(set(cells)) == len(cells):
+        return None
+    seen: dict[str, int] = {}
+    return next(
+        (seen[cell], row)
+        for row, cell in enumerate(cells)
+        if seen.setdefault(cell, row) != row
+    )
+
+
+def quoted(text: str) -> str:
+    """Return text in quotes, shortened."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def position(
@@ -174,14 +253,6 @@ def not_numeric(path: str, what: str) -> InputError:
         "(--columns), or declare it as label_column (--label-column) or id_column "
         "(--id-column).",
     )
-
-
-def names_ids(name: str) -> bool:
-    """Return whether a first column of this name holds ids, whatever its contents.
-
-    The index of pandas has no name. As a feature, ids would outweigh all others.
-    """
-    return name.strip().lower() in ("", "id")
 
 
 def shortened(names: Sequence[str], count: int = 6) -> str:
@@ -265,7 +336,7 @@ def _real(X: Matrix, path: str) -> Matrix:
             "them with X.astype(float).",
         )
     with np.errstate(over="ignore"):
-        X = X.astype(np.float64)
+        X = X.astype(np.float64, copy=False)
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     X = sparse.csr_array(X)

@@ -1,7 +1,6 @@
 """Tables as text: csv and tsv."""
 
 import csv
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -10,12 +9,20 @@ import numpy as np
 
 from lordclust._core.typing import FloatArray
 from lordclust.files.error import InputError
+from lordclust.files.ids import (
+    are_decimal_commas,
+    are_row_numbers,
+    are_whole,
+    is_comma_number,
+    is_header,
+    is_missing,
+    is_mostly_text,
+    is_number,
+    names_ids,
+)
 from lordclust.files.source import Source
-from lordclust.files.table import ReadOptions, Roles, Table, names_ids, not_numeric
+from lordclust.files.table import ReadOptions, Roles, Table, not_numeric, quoted
 
-#: Cells that mean a missing value.
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 #: Rows, and cells, that are converted at once; their text is then dropped.
 _CHUNK, _CELLS = 5000, 1 << 22
 #: Lines, and characters, that the delimiter is guessed from.
@@ -42,13 +49,25 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
     with source.lines() as lines:
         head = _head(lines)
         delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
+        if delimiter == "," and are_decimal_commas(head):
+            raise InputError(
+                source.path,
+                f"it looks like one column of numbers with decimal commas, such as "
+                f"{quoted(head[-1].strip())}. Write points, or semicolons between "
+                "columns.",
+            )
         chunks = _chunks(_rows(chain(head, lines), delimiter, source.path))
         first = next(chunks, None)
         if first is None:
             raise InputError(source.path, "the file is empty. Add one line per sample.")
-        has_header = _has_header(first, options)
+        has_header = _has_header(first, options, source.path)
         names = [cell.strip() for cell in first[0][1]] if has_header else None
         roles = Roles.of(options, names, len(first[0][1]), source.path)
+        if options.header == "auto" and any(map(is_number, names or ())):
+            roles = roles.noted(
+                "the first line is read as a header, although it holds numbers. "
+                "Choose otherwise with header=False (--header no)."
+            )
         columns = _Columns(roles, delimiter == ";", source.path)
         columns.add(first[has_header:])
         for chunk in chunks:
@@ -85,10 +104,11 @@ def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
         widths = {len(row) for row in rows[:-1] or rows}  # the last may be cut
         if len(widths) != 1 or max(widths) < 2:
             continue
-        cells = [cell for row in rows for cell in row]
+        cells = [cell for row in rows[1:] or rows for cell in row]
         sign = "," if delimiter == ";" else "."
-        share = sum(_is_number(cell.replace(sign, ".")) for cell in cells) / len(cells)
-        if (share, max(widths)) > best:
+        share = sum(is_number(cell.replace(sign, ".")) for cell in cells) / len(cells)
+        # "a;1,5" is as good with either: a semicolon is rarely part of a text.
+        if (share, max(widths)) >= best:
             best, chosen = (share, max(widths)), delimiter
     return chosen
 
@@ -136,40 +156,18 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
         ) from error
 
 
-def _has_header(rows: Sequence[Row], options: ReadOptions) -> bool:
+def _has_header(rows: Sequence[Row], options: ReadOptions, path: str) -> bool:
     """Return whether the first row names the columns."""
     if isinstance(options.header, bool):
         return options.header
-    first, below = rows[0][1], [cells for _, cells in rows[1:101]]
-    if not below:
-        return not any(_is_value(cell) for cell in first)
-    if not first[0].strip() and all(_is_number(cell) for cell in first[1:]):
-        return True  # pandas: an index without a name, columns by number
-    for j, cell in enumerate(first):
-        column = [row[j] for row in below]
-        if not _is_value(cell) and all(_is_value(c) for c in column) and any(
-            _is_number(c.replace(",", ".")) for c in column
-        ):  # fmt: skip
-            return True
-    return False
-
-
-def _is_number(cell: str) -> bool:
-    """Return whether a cell is a number; Python's 1_000 is not."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
-
-
-def _is_value(cell: str) -> bool:
-    """Return whether a cell may belong to a column of numbers."""
-    return (
-        _is_number(cell)
-        or cell.strip().lower() in MISSING
-        or _COMMA_NUMBER.fullmatch(cell.strip()) is not None
-    )
+    found = is_header(rows[0][1], [cells for _, cells in rows[1:101]])
+    if found is None and not options.precomputed:  # a table of similarities is square
+        raise InputError(
+            path,
+            f"line {rows[0][0]} may be a header or a sample: its numbers are whole. "
+            "Pass header=True (--header yes) or header=False (--header no).",
+        )
+    return bool(found)
 
 
 @dataclass
@@ -179,50 +177,54 @@ class _Columns:
     roles: Roles
     semicolons: bool
     path: str
-    guessed: bool = False  # the first column looks like ids, but was not declared so
     chunks: list[FloatArray] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
+    texts: dict[int, list[str]] = field(default_factory=dict)  # ids, labels
+    first: list[str] | None = None  # the first column, as long as it may number rows
     n_missing: int = 0
     first_missing: str = ""
     signs: set[str] = field(default_factory=set)
 
-    def _guess_ids(self, rows: Sequence[Row]) -> None:
-        """Use the first column as ids if it is free, and is named so or holds text."""
-        names = self.roles.names
-        self.guessed = self.roles.first_is_free() and (
-            (names is not None and names_ids(names[0]))
-            or any(not _is_value(cells[0]) for _, cells in rows)
-        )
-        if self.guessed:
-            self.roles = self.roles.with_ids(0)
-        if not self.roles.features:
+    def _guess_ids(self, cells: Sequence[Sequence[str]]) -> None:
+        """Set aside columns that look like ids, by the rules of ``files.ids``."""
+        roles, names = self.roles, self.roles.names or []
+        aside = [j for j, name in enumerate(names) if roles.may_hold_ids(j)
+                 and (name or j == 0) and names_ids(name, cells[j])]  # fmt: skip
+        if not aside and roles.first_may_hold_ids() and roles.set_aside([0]).features:
+            if is_mostly_text(cells[0]):
+                aside = [0]
+            elif len(set(cells[0])) == len(cells[0]):
+                self.first = []
+        self.roles = roles = roles.set_aside(aside)
+        if not roles.features:
             raise InputError(
                 self.path, "there is no numeric column. Add at least one feature."
             )
+        kept = (roles.id, roles.label, *aside)
+        self.texts = {j: [] for j in kept if j is not None}
 
     def add(self, rows: Sequence[Row]) -> None:
         """Convert some rows; only ids and labels remain text."""
-        if not self.chunks:
-            self._guess_ids(rows)
         if not rows:
             return
-        roles = self.roles
         lines = [line for line, _ in rows]
         cells = list(zip(*(row for _, row in rows), strict=True))
-        X = np.empty((len(rows), len(roles.features)))
-        for place, column in enumerate(roles.features):
+        if not self.chunks:
+            self._guess_ids(cells)
+        features = self.roles.features
+        X = np.empty((len(rows), len(features)))
+        for place, column in enumerate(features):
             X[:, place] = self._numbers(cells[column], column, lines)
         self._note_missing(X, cells, lines)
         self.chunks.append(X)
-        if roles.id is not None:
-            self.ids.extend(cells[roles.id])
-        if roles.label is not None:
-            self.labels.extend(cells[roles.label])
+        for column, texts in self.texts.items():
+            texts.extend(cells[column])
+        if self.first is not None:
+            self.first.extend(map(str.strip, cells[0]))
+            self.first = self.first if are_whole(cells[0]) else None
 
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]
-    ) -> FloatArray | list[float]:
+    ) -> FloatArray:
         """Return the numbers of a column, NaN for missing ones."""
         text = " ".join(cells)
         if self.semicolons:
@@ -233,25 +235,23 @@ class _Columns:
                 return np.fromiter(map(float, cells), np.float64, len(cells))
             except ValueError:
                 pass  # find the invalid cell below
-        return [
-            self._number(c, column, line) for c, line in zip(cells, lines, strict=True)
-        ]
+        filled = ["nan" if is_missing(cell) else cell for cell in cells]
+        for cell, line in zip(filled, lines, strict=True):
+            if not is_number(cell):
+                raise self._not_a_number(cell, column, line)
+        return np.array(filled, dtype=np.float64)
 
-    def _number(self, cell: str, column: int, line: int) -> float:
-        """Return a cell as a number, or NaN if missing; raise an error for text."""
-        if cell.strip().lower() in MISSING:
-            return float("nan")
-        if _is_number(cell):
-            return float(cell)
-        name = self._name(column)
-        if _COMMA_NUMBER.fullmatch(cell.strip()):
-            raise InputError(
+    def _not_a_number(self, cell: str, column: int, line: int) -> InputError:
+        """Return the error for a cell with text."""
+        name = self.roles.title(column)
+        if is_comma_number(cell):
+            return InputError(
                 self.path,
                 f"column {name} holds {cell!r} in line {line}: decimal commas are "
                 "only allowed if semicolons separate the cells. Write 1.5 for 1,5.",
             )
-        raise not_numeric(
-            self.path, f"{name} holds text, {_shown(cell)} in line {line}"
+        return not_numeric(
+            self.path, f"{name} holds text, {quoted(cell)} in line {line}"
         )
 
     def _note_signs(self, text: str, column: int) -> None:
@@ -260,8 +260,8 @@ class _Columns:
         if len(self.signs) == 2:
             raise InputError(
                 self.path,
-                f"numbers up to column {self._name(column)} have decimal commas and "
-                "points. Use one of them, and no separator for thousands.",
+                f"numbers up to column {self.roles.title(column)} have decimal commas "
+                "and points. Use one of them, and no separator for thousands.",
             )
 
     def _note_missing(
@@ -273,8 +273,8 @@ class _Columns:
             row, place = bad[0]
             column = self.roles.features[place]
             self.first_missing = (
-                f"{_shown(cells[column][row])} in line {lines[row]}, "
-                f"column {self._name(column)}"
+                f"{quoted(cells[column][row])} in line {lines[row]}, "
+                f"column {self.roles.title(column)}"
             )
         self.n_missing += len(bad)
 
@@ -292,37 +292,10 @@ class _Columns:
                 f"the first is {self.first_missing}. Fill them, or leave out these "
                 "rows or columns.",
             )
-        roles, texts = self.roles, {self.roles.id: self.ids}
-        texts[roles.label] = self.labels
-        if self.guessed and len(set(self.ids)) < len(self.ids):
-            self._check_guessed_ids()
-            roles = roles.with_ids(None)
-        return roles.table(np.concatenate(self.chunks), texts.__getitem__, self.path)
-
-    def _name(self, column: int) -> str:
-        """Return a column's name in a message."""
-        names = self.roles.names
-        return repr(names[column]) if names else f"{column} (from 0)"
-
-    def _check_guessed_ids(self) -> None:
-        """Raise an error for duplicate ids, unless the columns exclude them."""
-        if self.roles.requested is not None:
-            return
-        seen: dict[str, int] = {}
-        first, row = next(
-            (seen[name], row)
-            for row, name in enumerate(self.ids)
-            if seen.setdefault(name, row) != row
-        )
-        raise InputError(
-            self.path,
-            f"the first column looks like ids, but {_shown(self.ids[row])} is in "
-            f"samples {first} and {row} (from 0). Declare it with id_column "
-            "(--id-column) or label_column (--label-column), or leave it out with "
-            "columns (--columns).",
-        )
-
-
-def _shown(text: str) -> str:
-    """Return text in quotes, shortened."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+        X = np.concatenate(self.chunks)
+        self.chunks.clear()
+        if self.first and are_row_numbers(self.first):
+            self.roles, self.texts[0] = self.roles.set_aside([0]), self.first
+            X = X if self.roles.requested is not None else X[:, 1:]
+        roles = self.roles.with_ids(self.texts.__getitem__, self.path)
+        return roles.table(X, self.texts.__getitem__, self.path)

@@ -87,15 +87,17 @@ class SavedModel:
         path: str | Path,
         *,
         graph: bool = True,
+        samples: bool = True,
         force: bool = False,
         extras: dict[str, Any] | None = None,
     ) -> None:
         """Write the fitted model to a file, atomically.
 
         The file holds the parameters, all fitted attributes and what ``predict``
-        needs, including the samples: whoever has the file has the data. It is a zip
-        file of plain arrays and one JSON document; by convention its name ends in
-        ``.lord``.
+        needs, including the samples: whoever has the file has the data. A new file with
+        samples can only be read by its owner; a file that is replaced keeps its
+        permissions. It is a zip file of plain arrays and one JSON document; by
+        convention its name ends in ``.lord``.
 
         Parameters
         ----------
@@ -103,6 +105,9 @@ class SavedModel:
             The file.
         graph : bool, default=True
             Store ``affinity_matrix_``, which ``agreement`` needs too.
+        samples : bool, default=True
+            Store the samples. Without them the loaded model cannot predict new samples.
+            A model fitted to similarities holds no samples, and predicts without them.
         force : bool, default=False
             Replace a file that exists.
         extras : dict, optional
@@ -135,10 +140,11 @@ class SavedModel:
             "library": __version__,
             "class": type(self).__name__,
             "parameters": _packed_parameters(self, arrays),
-            "fitted": _packed_state(self, arrays, graph),
+            "fitted": _packed_state(self, arrays, graph, samples),
             "extras": getattr(self, "extras_", None) if extras is None else extras,
         }
-        write_archive(path, document, arrays, force=force)
+        private = any(name.startswith("samples") for name in arrays)
+        write_archive(path, document, arrays, force=force, private=private)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -296,7 +302,7 @@ def _packed_parameters(estimator: BaseEstimator, arrays: Arrays) -> Json:
 # -- fitted attributes --------------------------------------------------------------
 
 
-def _packed_state(model: Any, arrays: Arrays, graph: bool) -> Json:
+def _packed_state(model: Any, arrays: Arrays, graph: bool, samples: bool) -> Json:
     """Return the fitted attributes."""
     names = [*ARRAYS, *_numbers_of(model)]
     state = {name: _packed(getattr(model, name), name, arrays) for name in names}
@@ -312,8 +318,10 @@ def _packed_state(model: Any, arrays: Arrays, graph: bool) -> Json:
                             arrays)
             for f in fields(Selection)
         }  # fmt: skip
-    if model._samples is not None:
+    if model._samples is not None and samples:
         state["samples"] = _packed(model._samples, "samples", arrays)
+    elif not model._is_precomputed():
+        state["samples"] = False
     if graph:
         S = model.affinity_matrix_
         state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
@@ -427,6 +435,8 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
     """Set the samples that new samples are compared with."""
     if model._is_precomputed() != (X is None):
         raise ValueError("samples are needed unless similarities were precomputed")
+    if X is False:
+        X = None
     if X is not None:
         values = X.data if sparse.issparse(X) else X
         if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():

@@ -8,7 +8,6 @@ the next tau depends on, so that a resumed path has the same result bit for bit.
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -114,18 +113,15 @@ def check_place(path: object) -> Path:
     return check_target(Path(path), force=True)
 
 
-def began(path: object) -> float | None:
-    """Return when the run of a checkpoint began, or None if there is no file.
-
-    In seconds since 1970. A file that is not a checkpoint raises an error.
-    """
+def exists(path: object) -> bool:
+    """Return whether a file exists; one that is not a checkpoint raises an error."""
     place = check_place(path)
     if not place.exists():
-        return None
+        return False
     with _named_as_checkpoint(place):
         document = read_document(place)
     _check_format(place, document)
-    return _moment(document)
+    return True
 
 
 class Checkpoint:
@@ -137,7 +133,6 @@ class Checkpoint:
 
     def __init__(self, path: object, problem: str) -> None:
         self.path, self.problem = check_place(path), problem
-        self.began = time.time()
         #: The position of the path; None at its beginning.
         self.place: Place | None = None
         #: Returns further arrays to write with the solver's state.
@@ -178,7 +173,6 @@ class Checkpoint:
             "version": VERSION,
             "library": __version__,
             "problem": self.problem,
-            "began": self.began,
         }
         arrays = _state_of(_compiled(engine)) | self.more()
         arrays["ends"] = np.array(problem.spectrum)
@@ -213,7 +207,6 @@ class Checkpoint:
                 raise self.invalid(f"its parts are inconsistent ({name})")
         if arrays["ends"][0] > arrays["ends"][1]:
             raise self.invalid("its parts are inconsistent (ends)")
-        self.began = _moment(document) or self.began
         return arrays
 
     def invalid(self, reason: str) -> InputError:
@@ -237,12 +230,6 @@ def _named_as_checkpoint(path: Path) -> Iterator[None]:
     except InputError as error:
         reason = error.message.partition(". ")[0]
         raise _invalid(path, reason.replace("model file", "checkpoint")) from error
-
-
-def _moment(document: dict[str, Any]) -> float | None:
-    """Return when a run began, or None if its document does not contain it."""
-    moment = document.get("began")
-    return moment if type(moment) is float and np.isfinite(moment) else None
 
 
 def _check_format(path: Path, document: dict[str, Any]) -> None:
