@@ -53,8 +53,9 @@ fix: $(TESTED)   ## format, and fix what ruff can fix
 	"$(BIN)/ruff" check --fix .
 	"$(BIN)/ruff" format .
 
-golden: $(TESTED) ## rewrite the table of reference results; git diff shows what changed
+golden: $(TESTED) ## rewrite the reference results and the output shown on pages; see git diff
 	"$(BIN)/python" tests/golden/make.py
+	"$(BIN)/python" -m qa.outputs
 
 bench: $(TESTED) ## compare the speed with other libraries, rewrite benchmarks/results.md
 	"$(BIN)/python" -m benchmarks

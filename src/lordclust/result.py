@@ -226,14 +226,16 @@ class Selection:
     taus : ndarray of shape (m,)
         Their taus; 1 for seeds.
     surprise : ndarray of shape (m,)
-        n times the entropy of a label given that of a neighbour, in nats.
+        n times the entropy of a label given that of a neighbour, in nats; the smaller
+        of those of two graphs, if distances are known.
     balance : ndarray of shape (m,)
         Entropy of the shares, in nats.
     features : ndarray of shape (m,)
         Log Bayes factor of the clusters as Gaussians against one Gaussian, in nats per
-        sample; the balance again without features.
+        sample; 0 without features.
     evidence : ndarray of shape (m,)
-        1.5 (balance + features) - log(surprise + 8).
+        3 (balance + features) - log(surprise + 3), less 1 for each link that is broken
+        and each known label that the graph contradicts.
     sizes : ndarray of shape (m, k)
         Samples per cluster (sums of their weights), in decreasing order.
     best : int

@@ -20,6 +20,7 @@ from lordclust.choose.search import (
 from lordclust.choose.search import given as given_labels
 from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
+from lordclust.rounding.linkage import Reach
 from lordclust.solver.omega import Omega, make_omega
 from lordclust.solver.seeds import Seeds
 from lordclust.solver.solve import Limits
@@ -73,13 +74,29 @@ def test_clear_clusters_of_any_sizes(sizes, apart, seed):
         np.testing.assert_array_equal(model.sizes_, sorted(sizes, reverse=True))
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_cluster_of_five_samples(seed):
+    """The graph connects them to others: each has more neighbours than they are.
+
+    Only single linkage proposes them (seed 3), and only the graph tells that they
+    should not take three samples from others (seed 0).
+    """
+    y = np.repeat([0, 1, 2], [5, 50, 500])
+    noise = np.random.default_rng(seed).standard_normal((555, 2))
+    X = 12.0 * np.array([[0, 0], [1, 0], [0, 1]])[y] + noise
+    assert adjusted_rand_score(y, BLoRD(3).fit_predict(X)) == 1
+
+
 def test_clusters_that_overlap_somewhat():
-    """At 5 sigma, a few of the 1000 samples are on the other side."""
+    """At 5 sigma, a few of the 1000 samples are on the other side.
+
+    With the true densities known, the mean would be 0.98.
+    """
     found = []
     for seed in range(4):
         X, y = unequal(seed, (900, 100), 5.0)
         found.append(adjusted_rand_score(y, BLoRD(2).fit(X).labels_))
-    assert min(found) > 0.93
+    assert min(found) > 0.92
     assert np.mean(found) > 0.95
 
 
@@ -94,8 +111,7 @@ def test_the_graph_alone_is_enough(chosen):
     model, _, y = chosen
     alone = BLoRD(3, affinity="precomputed").fit(model.affinity_matrix_)
     assert accuracy(y, alone.labels_) == 1.0
-    found = alone.selection_
-    np.testing.assert_array_equal(found.features, found.balance)
+    np.testing.assert_array_equal(alone.selection_.features, 0.0)
 
 
 def test_tau_alone_leaves_the_shares():
@@ -135,14 +151,16 @@ def test_the_record_holds_what_was_weighed(chosen):
     columns = s.rounds, s.sources, s.surprise, s.balance, s.features, s.sizes
     assert all(len(x) == m for x in columns)
     np.testing.assert_array_equal(s.sizes.sum(axis=1), len(X))
-    wanted = 1.5 * (s.balance + s.features) - np.log(s.surprise + 8)
+    wanted = 3 * (s.balance + s.features) - np.log(s.surprise + 3)
     np.testing.assert_allclose(s.evidence, wanted)
     np.testing.assert_array_equal(model.sizes_, s.sizes[s.best])
     assert [name for name in SEEDS if name in s.sources] == s.sources[: len(SEEDS)]
     assert "Selection of" in repr(s)
     assert s.table(1).count("\n") == 1
     assert s.table().splitlines()[1].startswith("->")
-    again = Evidence(model.affinity_matrix_, 3, X).score(model.labels_)
+    graph = KNNGraph()
+    reach = Reach.of(graph.build(X), graph.scales_)
+    again = Evidence(model.affinity_matrix_, 3, X, reach=reach).score(model.labels_)
     assert again.total == s.evidence[s.best]
     pieces = Seeds(model.affinity_matrix_, 3).pieces
     assert keeps_pieces(model.labels_, pieces)

@@ -171,7 +171,8 @@ def test_is_a_plain_estimator():
     graph = clone(KNNGraph(5, metric="cosine"))
     assert graph.get_params()["n_neighbors"] == 5
     graph.build(points(20, 3))
-    assert set(vars(graph)) == set(graph.get_params())
+    assert set(vars(graph)) == {*graph.get_params(), "scales_"}
+    assert vars(clone(graph)) == graph.get_params()
 
 
 class TestRefusals:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 
+from lordclust._core.keys import row_keys
 from lordclust.graph import KNNGraph
 from lordclust.rounding import subspace
 from lordclust.rounding.spectral import (
@@ -20,7 +21,6 @@ from lordclust.rounding.subspace import (
     banded_inverse,
     bounds,
     random_block,
-    row_keys,
     subspace_eigenvectors,
 )
 from strategies import generators, random_graph

@@ -1,21 +1,23 @@
-"""Evidence for a partition: separation on the graph, balance, and features.
+"""Evidence for a partition: separation, balance, and features.
 
 The evidence for labels z of n samples is
 
-    1.5 (H(z) + F / n) - log(h + 8)
+    3 (H(z) + F / n) - log(h + 3)
 
 where
 
 - h is n times the entropy of a sample's label given that of a neighbour, in nats: how
-  much the graph fails to tell where a cluster ends. It enters by its logarithm, because
+  much a graph fails to tell where a cluster ends. It enters by its logarithm, because
   its unit is unknown: neighbours are not independent, and how strongly similar samples
-  belong together differs from one data set to another. Ratios remain. Eight nats, or
-  one in each of eight places, count as nothing.
+  belong together differs from one data set to another. Ratios remain. Three nats count
+  as nothing. Two graphs are asked, and the smaller h counts: S, whose scale is local,
+  and one whose scale is the same everywhere, which sees gaps in density that S evens
+  out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
-  middle: the logarithm of h falls by 1.6 to 2.2 times the loss of entropy.
-- F is the log Bayes factor of k Gaussian clusters against one, on the leading k - 1
-  principal components, which the centres of k clusters span.
+  middle.
+- F is the log Bayes factor of k Gaussian clusters against one, on the leading principal
+  components, at most k, with which it is largest.
 """
 
 from typing import NamedTuple
@@ -27,14 +29,15 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
 from lordclust.solver.seeds import without_negative
 
 #: Weight of balance and features against the logarithm of the surprise.
-WEIGHT = 1.5
+WEIGHT = 3.0
 #: Surprise, in nats, that counts as nothing.
-NOTHING = 8.0
+NOTHING = 3.0
 #: Largest number of components.
 N_COMPONENTS = 60
 #: Above this many samples and features no matrix of their products is formed.
@@ -51,17 +54,21 @@ class Score(NamedTuple):
     Attributes
     ----------
     surprise : float
-        n times the entropy of a label given that of a neighbour, in nats.
+        n times the entropy of a label given that of a neighbour, in nats; the smaller
+        of those of two graphs, if distances are known.
     balance : float
         Entropy of the shares, in nats.
     features : float
-        Log Bayes factor of the clusters against one Gaussian, in nats per sample;
-        without features, the balance again.
+        Log Bayes factor of the clusters against one Gaussian, in nats per sample; 0
+        without features.
+    on_graph : float
+        The surprise on S.
     """
 
     surprise: float
     balance: float
     features: float
+    on_graph: float
 
     @property
     def total(self) -> float:
@@ -80,9 +87,11 @@ class Evidence:
     n_clusters : int
         Labels are from 0 to ``n_clusters - 1``.
     X : ndarray or sparse of shape (n, d), optional
-        The features. Without them balance counts twice.
+        The features.
     weight : ndarray of shape (n,), optional
         Weights of the samples; 1 by default.
+    reach : Reach, optional
+        Distances of neighbours.
     """
 
     def __init__(
@@ -91,14 +100,16 @@ class Evidence:
         n_clusters: int,
         X: Graph | None = None,
         weight: FloatArray | None = None,
+        reach: Reach | None = None,
     ) -> None:
         n = S.shape[0]
-        self.k, self.has_features = n_clusters, X is not None
+        self.k = n_clusters
         self.weight = np.ones(n) if weight is None else weight
-        self.edges = _weighted(without_negative(S), self.weight)
+        graphs = [without_negative(S)] + ([] if reach is None else [reach.similarity()])
+        self.graphs = [_weighted(graph, self.weight) for graph in graphs]
         self.Z = np.zeros((n, 0))
         if X is not None and n_clusters > 1:
-            scores = principal_components(X, self.weight, n_clusters - 1)
+            scores = principal_components(X, self.weight, n_clusters)
             self.Z = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
         self.baseline = gaussian_evidence(self.Z, everyone, 1, self.weight)
@@ -118,17 +129,18 @@ class Evidence:
         total = float(self.weight.sum())
         sizes = np.bincount(labels, self.weight, minlength=self.k)
         gain = gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
-        surprise = total * neighbour_surprise(self.edges, labels, self.k)
+        features = max(0.0, float(gain.max(initial=0.0))) / total
+        surprise = [
+            total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
+        ]
         balance = entropy(sizes / total)
-        # Without features, balance stands in for what they would say.
-        features = max(0.0, gain) / total if self.has_features else balance
-        return Score(surprise, balance, features)
+        return Score(min(surprise), balance, features, surprise[0])
 
 
 def gaussian_evidence(
     Z: FloatArray, labels: IntArray, n_clusters: int, weight: FloatArray
-) -> float:
-    """Return log p(Z | labels), up to constants.
+) -> FloatArray:
+    """Return log p(Z | labels), up to constants, on the first d columns for each d.
 
     Clusters are Gaussians of unknown mean m and covariance Sigma, with the prior
     Sigma ~ inverse Wishart(d + 2, I), m ~ N(0, Sigma / KAPPA), integrated out: for N
@@ -136,14 +148,16 @@ def gaussian_evidence(
 
         sum_{i=3..d+2} [lgamma((N + i)/2) - lgamma(i/2)] - (d + 2 + N)/2 logdet M
             + d/2 log(KAPPA / (KAPPA + N)),   M = I + W + KAPPA N / (KAPPA + N) m m'
+
+    The leading d x d block of M belongs to the first d columns, so that one Cholesky
+    factor gives all determinants.
     """
-    d = Z.shape[1]
-    if d == 0:
-        return 0.0
-    i = np.arange(3, d + 3)
+    d = np.arange(1, Z.shape[1] + 1)
+    total = np.zeros(len(d))
+    if len(d) == 0:
+        return total
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    total = 0.0
     for j in range(n_clusters):
         mine = order[bounds[j] : bounds[j + 1]]
         q = weight[mine]
@@ -153,11 +167,11 @@ def gaussian_evidence(
         Y = Z[mine]
         mean = q @ Y / N
         Y = np.sqrt(q)[:, None] * (Y - mean)
-        M = np.eye(d) + Y.T @ Y + KAPPA * N / (KAPPA + N) * np.outer(mean, mean)
-        logdet = 2 * np.log(np.diag(cholesky(M, lower=True))).sum()
-        total += (gammaln((N + i) / 2) - gammaln(i / 2)).sum()
+        M = np.eye(len(d)) + Y.T @ Y + KAPPA * N / (KAPPA + N) * np.outer(mean, mean)
+        logdet = 2 * np.cumsum(np.log(np.diag(cholesky(M, lower=True))))
+        total += np.cumsum(gammaln((N + d + 2) / 2) - gammaln((d + 2) / 2))
         total += d / 2 * np.log(KAPPA / (KAPPA + N)) - (d + 2 + N) / 2 * logdet
-    return float(total)
+    return total
 
 
 def _weighted(S: Graph, weight: FloatArray) -> Graph:

@@ -306,7 +306,7 @@ class _Judge:
         self, S: Graph, X: Graph | None, weight: FloatArray, last: int
     ) -> None:
         self.weight, self.has_features = weight, X is not None
-        self.edges = Evidence(S, 1, None, weight).edges
+        self.edges = Evidence(S, 1, None, weight).graphs[0]
         self.Z = np.zeros((S.shape[0], 0))
         if X is not None:
             count = max(N_FEATURES, last - 1)
@@ -335,14 +335,14 @@ class _Judge:
         sizes = np.bincount(labels, self.weight, minlength=k)
         surprise = total * neighbour_surprise(self.edges, labels, k)
         gain = self._gain(labels, k, k - 1)
-        return Score(surprise, entropy(sizes / total), max(0.0, gain))
+        return Score(surprise, entropy(sizes / total), max(0.0, gain), surprise)
 
     def _gain(self, labels: IntArray, k: int, count: int) -> float:
         """Return the log Bayes factor per sample on the leading components."""
         Z, one = self.Z[:, :count], np.zeros_like(labels)
         gain = gaussian_evidence(Z, labels, k, self.weight)
         gain -= gaussian_evidence(Z, one, 1, self.weight)
-        return gain / float(self.weight.sum())
+        return float(gain[-1:].sum()) / float(self.weight.sum())
 
 
 # -- text and plots ---------------------------------------------------------------

@@ -19,10 +19,11 @@ from lordclust.choose.evidence import Evidence, Score
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import CLEAR
+from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import late_taus, solve_at
 from lordclust.solver.problem import Problem
-from lordclust.solver.seeds import Seeds
+from lordclust.solver.seeds import Seeds, completed, smallest
 from lordclust.solver.solve import (
     Limits,
     is_large,
@@ -33,12 +34,12 @@ from lordclust.solver.start import hard_start
 
 #: Taus at which B-LoRD changes a partition within its own cell.
 WITHIN = (1.0, 0.3, 0.2)
-#: Fewer samples than this, or than a tenth of an equal share, are outliers.
-SMALLEST = 5
 #: How often shares are taken from the best partition so far.
 ROUNDS = 4
+#: Difference in evidence, and share of samples, by which partitions are nearly equal.
+NEARLY, FEW = 0.1, 0.01
 #: Labels from the graph or the features whose cells are searched.
-SEEDS = ("cut", "centres", "tree", "uneven_tree")
+SEEDS = ("cut", "centres", "tree", "uneven_tree", "linkage", "gaps")
 #: Approximate fraction of the work before the shares are changed.
 FIRST_ROUND = 0.6
 
@@ -63,6 +64,8 @@ class Search:
         Returns the labels of V, given the set that V is in.
     notify : callable
         Called with what was solved and its share of the work; returns whether to stop.
+    links : Links, optional
+        Pairs of samples that belong together, and pairs that do not.
     enough : Event
         Set once ``notify`` has returned True: the best candidate so far is kept.
     found : list of Candidate
@@ -80,13 +83,16 @@ class Search:
         V * omega.mu
     )
     notify: Callable[[str, float], bool] = lambda name, part: False
+    links: Links | None = None
     enough: Event = field(default_factory=Event)
     found: list["Candidate"] = field(default_factory=list)
     done: list[float] = field(default_factory=list)
 
     def finished(self) -> list[IntArray]:
         """Return the partitions of the seeds, and of the ends of paths."""
+        # Single linkage cuts next to nothing, whether there are clusters or not.
         ends = [one for one in self.found if one.round == 0 and one.tau == 1]
+        ends = [one for one in ends if not one.source.endswith("gaps")]
         return [one.labels for one in ends if one.allowed]
 
     def solved(self, tau: float, part: float) -> bool:
@@ -107,12 +113,23 @@ class Candidate(NamedTuple):
     score: Score
     sizes: FloatArray
     allowed: bool  # k clusters of some size, and no pieces of the graph mixed up
+    broken: int = 0  # links, and known labels that their neighbours contradict
     objective: float = np.inf  # of B-LoRD
+
+    @property
+    def evidence(self) -> float:
+        """The evidence; a broken link costs as much as a factor of e in surprise."""
+        return self.score.total - self.broken
 
     @property
     def merit(self) -> tuple[bool, float]:
         """The larger, the better."""
-        return self.allowed, self.score.total
+        return self.allowed, self.evidence
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the clusters are separate pieces of the graph."""
+        return self.allowed and self.broken == 0 and self.score.on_graph < CLEAR
 
 
 class Trail(NamedTuple):
@@ -132,11 +149,9 @@ def choose(
     With ``shares``, the shares of the problem are only where the search begins.
     """
     found = search.found
-    for name in SEEDS if shares else ():
-        labels = getattr(search.seeds, name)
-        if labels is not None:
-            found.append(_judged(search, problem.omega, labels, 0, name))
-        if found[0].allowed and found[0].score.surprise < CLEAR:
+    for name, labels in _proposed(problem.omega, search.seeds) if shares else ():
+        found.append(_judged(search, problem.omega, labels, 0, name))
+        if found[0].is_clear:
             return found[0], _record(found, found[0])
     trails = [_within(problem, one) for one in found if one.sizes.min() > 0]
     first = FIRST_ROUND if shares else 1.0
@@ -153,7 +168,26 @@ def choose(
         before, best = best, max(found, key=lambda one: one.merit)
         if best is before:
             break
+    best = _smoothest(found, best)
     return best, _record(found, best)
+
+
+def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
+    """Return the best candidate, or a nearly equal one with far less surprise on S.
+
+    Balance rewards a small cluster that takes a few samples from a large one. Where
+    that is its only advantage, the graph decides.
+    """
+    k = len(best.sizes)
+    nearly = [
+        one
+        for one in found
+        if one.allowed == best.allowed
+        and one.evidence >= best.evidence - NEARLY
+        and np.mean(named_like(one.labels, best.labels, k) != best.labels) <= FEW
+    ]
+    other = min(nearly, key=lambda one: one.score.on_graph)
+    return other if other.score.on_graph < best.score.on_graph / 2 else best
 
 
 def given(
@@ -164,13 +198,26 @@ def given(
     return best, _record([best], best)
 
 
+def _proposed(omega: Omega, seeds: Seeds) -> Iterator[tuple[str, IntArray]]:
+    """Yield labels whose shares are those of a cell, with their names."""
+    for name in SEEDS:
+        labels = getattr(seeds, name)
+        if labels is not None:
+            yield name, labels
+    known = omega.known
+    if known is not None and len(np.unique(known[known >= 0])) == len(omega.mu):
+        yield "known labels", completed(known, seeds)
+
+
 def _is_best(one: Candidate, others: list[Candidate]) -> bool:
-    """Return whether no other path to the same shares is better at the same tau."""
-    # Within a cell the objective decides; the judge only chooses between cells.
+    """Return whether no path from the same kind of start is better at the same tau."""
+    # Of several draws the objective decides; the judge chooses between kinds of starts,
+    # whose optima differ more, and between cells.
     rivals = [
         other.objective
         for other in others
-        if other.tau == one.tau and other.allowed >= one.allowed
+        if (other.source, other.tau) == (one.source, one.tau)
+        and other.allowed >= one.allowed
     ]
     return one.objective >= max(rivals) - 1e-6 * abs(max(rivals))
 
@@ -185,8 +232,7 @@ def cell_of(labels: IntArray, problem: Problem) -> Problem:
 def _within(problem: Problem, one: Candidate) -> Trail:
     """Return a path from a partition, within its own cell."""
     cell = cell_of(one.labels, problem)
-    seed = one.source in SEEDS
-    name = f"within {one.source}" if seed else "within the best"
+    name = "within the best" if one.objective < np.inf else f"within {one.source}"
     if is_large(cell):
         return Trail(name, cell, one.labels, (1.0,))
     return Trail(name, cell, hard_start(one.labels, cell.omega), WITHIN)
@@ -200,10 +246,12 @@ def _late(problem: Problem, search: Search) -> list[Trail]:
         hard = [Trail("sized cut", problem, labels, (1.0,))]
         if is_large(problem):
             return hard
+    starts = search.seeds.starts(problem.omega, search.draws)
     return hard + [
-        Trail(f"from the {name}", problem, V, (*late_taus(problem, 1.0, first=t), 1.0))
-        for name, V, t in search.seeds.starts(problem.omega, search.draws)
-    ]
+        Trail(f"from the {name}", problem, V,
+              (*late_taus(problem, 1.0, from_labels=labels), 1.0))
+        for name, V, labels in starts
+    ]  # fmt: skip
 
 
 def _followed(
@@ -257,16 +305,27 @@ def _judged(
     tau: float = 1.0,
 ) -> Candidate:
     """Return a partition with its evidence; known labels take precedence."""
-    k = len(omega.mu)
+    k, broken = len(omega.mu), 0
     if omega.known is not None:
         labels = named_like(labels, omega.known, k)
         labels = np.where(omega.known >= 0, omega.known, labels)
+        broken = _contradicted(search.seeds.S, labels, omega.known, k)
+    if search.links is not None:
+        broken += search.links.broken(labels)
     sizes = np.bincount(labels, omega.weight, minlength=k).astype(float)
-    least = min(SMALLEST, len(labels) / (10 * k))
+    least = smallest(len(labels), k)
     allowed = bool(np.bincount(labels, minlength=k).min() >= least)
     allowed &= bool(sizes.min() > 0) and keeps_pieces(labels, search.seeds.pieces)
     score = search.evidence.score(labels)
-    return Candidate(turn, source, tau, labels, score, sizes, allowed)
+    return Candidate(turn, source, tau, labels, score, sizes, allowed, broken)
+
+
+def _contradicted(S: Graph, labels: IntArray, known: IntArray, k: int) -> int:
+    """Return how many known samples have neighbours of mostly another label."""
+    rows = np.flatnonzero(known >= 0)
+    votes = np.asarray(S[rows] @ np.eye(k)[labels])
+    own = votes[np.arange(len(rows)), known[rows]]
+    return int((votes.max(axis=1) > own).sum())
 
 
 def keeps_pieces(labels: IntArray, pieces: IntArray) -> bool:
@@ -295,7 +354,7 @@ def _record(found: list[Candidate], best: Candidate) -> Selection:
         surprise=np.array([one.score.surprise for one in found]),
         balance=np.array([one.score.balance for one in found]),
         features=np.array([one.score.features for one in found]),
-        evidence=np.array([one.score.total for one in found]),
+        evidence=np.array([one.evidence for one in found]),
         sizes=np.array([np.sort(one.sizes)[::-1] for one in found]),
         best=next(i for i, one in enumerate(found) if one is best),
     )

@@ -5,10 +5,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from lordclust._core.keys import sample_keys
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.files.reading import read
 from lordclust.graph.kernel import self_tuning_weights
-from lordclust.graph.knn import SPARE, nearest_of
+from lordclust.graph.knn import SPARE
 
 #: Distances, and differences, that are computed at once.
 TILE = 1 << 22
@@ -70,19 +71,21 @@ class Nearest:
 
     ``count`` is the number of neighbours per row, ``unit`` a power of two that scales X
     to unit size. ``index`` and ``distance``, of shape (m, count), hold the nearest
-    first, equal distances in the order of X; distances are multiplied by unit.
+    first; distances are multiplied by unit. Of equal distances those with the smallest
+    ``keys``, which depend on the features alone, then those that are first in X.
     """
 
     def __init__(self, X: FloatArray, count: int, unit: float) -> None:
         self.X, self.unit, self.count = X.astype(np.float64) * unit, unit, count
         self.index = np.full((len(X), count), np.iinfo(np.int64).max)
+        self.keys = np.zeros((len(X), count), dtype=np.uint64)
         self.distance = np.full((len(X), count), np.inf)
 
     def offer(self, X: FloatArray, first: int, mean: FloatArray, same: bool) -> None:
         """Consider the rows of a block, numbered from ``first`` on."""
         Y = X.astype(np.float64) * self.unit
         B = Y - mean  # a far origin would cost digits
-        norms = np.einsum("ij,ij->i", B, B)
+        norms, keys = np.einsum("ij,ij->i", B, B), sample_keys(X)
         step = max(1, TILE // max(len(Y), (self.count + SPARE) * Y.shape[1]))
         for start in range(0, len(self.X), step):
             rows = slice(start, start + step)
@@ -92,15 +95,17 @@ class Nearest:
             if same:
                 at = np.arange(len(A))
                 D[at, start + at] = np.inf
-            self._merge(rows, D, 1e-13 * (own + norms.max()), Y, first)
+            self._merge(rows, D, 1e-13 * (own + norms.max()), Y, keys, first)
 
     def _merge(
-        self, rows: slice, D: FloatArray, error: FloatArray, Y: FloatArray, first: int
-    ) -> None:
+        self, rows: slice, D: FloatArray, error: FloatArray, Y: FloatArray,
+        keys: IntArray, first: int,
+    ) -> None:  # fmt: skip
         """Measure the nearest by D again, by differences, and keep the best."""
         take = min(self.count + SPARE, D.shape[1])
         chosen = np.argpartition(D, take - 1, axis=1)[:, :take]
-        found, d = self._best(rows, chosen, self._measure(rows, chosen, D, Y), first)
+        gaps = self._measure(rows, chosen, D, Y)
+        index, key, d = self._best(rows, chosen, gaps, keys, first)
         # Many equal samples: more than were taken may be as near as the last one kept.
         reach = d[:, -1:] ** 2 + error
         crowds = np.flatnonzero((reach >= D).sum(axis=1) > take)
@@ -108,8 +113,9 @@ class Nearest:
             near = np.flatnonzero(D[r] <= reach[r])[None]
             one = slice(rows.start + r, rows.start + r + 1)
             gaps = self._measure(one, near, D[r : r + 1], Y)
-            found[r], d[r] = (x[0] for x in self._best(one, near, gaps, first))
-        self.index[rows], self.distance[rows] = found, d
+            best = self._best(one, near, gaps, keys, first)
+            index[r], key[r], d[r] = (x[0] for x in best)
+        self.index[rows], self.keys[rows], self.distance[rows] = index, key, d
 
     def _measure(
         self, rows: slice, chosen: IntArray, D: FloatArray, Y: FloatArray
@@ -121,13 +127,15 @@ class Nearest:
         return np.asarray(d)
 
     def _best(
-        self, rows: slice, chosen: IntArray, d: FloatArray, first: int
-    ) -> tuple[IntArray, FloatArray]:
+        self, rows: slice, chosen: IntArray, d: FloatArray, keys: IntArray, first: int
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the nearest of those known and those chosen."""
         index = np.concatenate([self.index[rows], chosen + first], axis=1)
-        return nearest_of(
-            index, np.concatenate([self.distance[rows], d], axis=1), self.count
-        )
+        key = np.concatenate([self.keys[rows], keys[chosen]], axis=1)
+        d = np.concatenate([self.distance[rows], d], axis=1)
+        order = np.lexsort((index, key, d), axis=1)[:, : self.count]
+        index, key, d = (np.take_along_axis(x, order, 1) for x in (index, key, d))
+        return index, key, d
 
 
 def weighted(

@@ -49,13 +49,14 @@ def nearest(
         Z[rows], norms[rows] = block, squared_norms(block)
     with ThreadPoolExecutor(count_threads(n_jobs)) as pool:
         best, who = _scan_pairs(Z, norms, keep, pool, callback)
-        index, d = _measured(X, unit, np.arange(n), who, pool)
+        index, d = _measured(X, unit, np.arange(n), who, count, pool)
         unsure = np.flatnonzero(_may_miss(best, d[:, count - 1], norms, dim))
         del Z, best
         if keep < n - 1 and unsure.size:
             again = _scan_double(X, unit, unsure, keep, pool)
-            index[unsure], d[unsure] = _measured(X, unit, unsure, again, pool)
-    return index[:, :count], d[:, :count]
+            args = unsure, again, count, pool
+            index[unsure], d[unsure] = _measured(X, unit, *args)
+    return index, d
 
 
 def _scan_pairs(
@@ -123,12 +124,13 @@ def _cols(
 
 
 def _measured(
-    X: FloatArray, unit: float, own: IntArray, who: IntArray, pool: ThreadPoolExecutor
-) -> tuple[IntArray, FloatArray]:
-    """Return the candidates of the rows ``own``, nearest first, and their distances."""
+    X: FloatArray, unit: float, own: IntArray, who: IntArray, count: int,
+    pool: ThreadPoolExecutor,
+) -> tuple[IntArray, FloatArray]:  # fmt: skip
+    """Return the nearest candidates of the rows ``own``, and their distances."""
     d = np.empty(who.shape)
     _each_part(pool, len(own), lambda p: kernels.measure(X, unit, own[p], who[p], d[p]))
-    return nearest_of(who, d, who.shape[1])
+    return nearest_of(who, d, count, X)
 
 
 def _may_miss(

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from lordclust._core.fork import openmp
+from lordclust._core.keys import sample_keys
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
@@ -84,14 +85,16 @@ class KNNGraph(BaseEstimator):
     recall_ : float
         Share of the true neighbours that the last search found, estimated on 1000
         samples; 1 for an exact search.
+    scales_ : ndarray of shape (n,)
+        The local scales sigma of the last graph, in units of X up to a power of 2.
 
     Notes
     -----
     The graph is exactly symmetric, and does not depend on the unit of X.
     sigma_i is at least 1e-3 of the median sigma, so copies of a sample are connected
-    with weight 1. Weights below the smallest float are left out. Among neighbours
-    at the same distance the first in X are taken. An approximate search proposes
-    neighbours; their distances are exact.
+    with weight 1. Weights below the smallest float are left out. Which of several
+    neighbours at the same distance are taken does not depend on the order of the
+    samples. An approximate search proposes neighbours; their distances are exact.
 
     Neighbours found by another index (faiss, hnswlib, pynndescent, annoy ...) are
     accepted in two forms: arrays of indices and distances, see :meth:`from_neighbors`,
@@ -170,7 +173,7 @@ class KNNGraph(BaseEstimator):
         )  # fmt: skip
         if recall is not None:
             self._recall = recall
-        sigma = floor_scales(d[:, nth - 1], d)
+        sigma = self.scales_ = floor_scales(d[:, nth - 1], d)
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
         fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions, a diagonal
@@ -215,7 +218,7 @@ class KNNGraph(BaseEstimator):
         if self.n_neighbors is not None:
             q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
         near, sigma = precomputed.nearest_in(D, q, nth)
-        sigma = floor_scales(sigma, near.data)
+        sigma = self.scales_ = floor_scales(sigma, near.data)
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))
@@ -275,7 +278,7 @@ def nearest(
     with openmp():
         d, index = search.fit(Z).kneighbors()
     d = _distances(X, index, unit) if is_euclidean else d.astype(np.float64)
-    return nearest_of(index, d, count)
+    return nearest_of(index, d, count, X)
 
 
 def find_nearest(
@@ -351,7 +354,7 @@ def _largest_products(
         index = search.kneighbors(space.queries(own), return_distance=False)
     d = space.measure(own, index)
     d[index == own[:, None]] = np.inf
-    return nearest_of(index, d, count)
+    return nearest_of(index, d, count, X)
 
 
 def _distances(X: Samples, index: IntArray, unit: float) -> FloatArray:
@@ -374,11 +377,23 @@ def _distances(X: Samples, index: IntArray, unit: float) -> FloatArray:
 
 
 def nearest_of(
-    index: IntArray, d: FloatArray, count: int
+    index: IntArray, d: FloatArray, count: int, X: Samples | None = None
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest candidates; ties are broken by the order in X."""
-    order = np.lexsort((index, d), axis=1)[:, :count]
-    return np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
+    """Return the nearest candidates; ties are broken by their order in X.
+
+    If X is given, ties are broken by the features, so that the order of the samples
+    does not matter, except where they are copies of each other.
+    """
+    order = np.lexsort((index, d), axis=1)
+    index, d = np.take_along_axis(index, order, 1), np.take_along_axis(d, order, 1)
+    if X is not None:
+        near = d[:, : count + 1]
+        tied = ((near[:, 1:] == near[:, :-1]) & (near[:, 1:] > 0)).any(axis=1)
+        others, apart = index[tied], d[tied]
+        keys = sample_keys(X[others.ravel()]).reshape(others.shape)
+        order = np.lexsort((keys, apart), axis=1)
+        index[tied] = np.take_along_axis(others, order, 1)
+    return index[:, :count], d[:, :count]
 
 
 def _joined(W: Graph, diagonal: float) -> Graph:

@@ -264,7 +264,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         >>> from sklearn.datasets import load_iris
         >>> model = BLoRD(3, tau=0.1).fit(load_iris().data)
         >>> [(p.a, p.b, round(p.share, 2)) for p in model.confusable_pairs(1)]
-        [(0, 2, 0.26)]
+        [(0, 2, 0.25)]
         """
         check_is_fitted(self)
         count = check_count(n_samples, "n_samples")
@@ -278,6 +278,11 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._samples is None:
+            if not self._is_precomputed():
+                raise ValueError(
+                    "This model was saved with samples=False, so it cannot predict new "
+                    "samples. Save it again with samples=True."
+                )
             if isinstance(self.affinity, KNNGraph):
                 raise ValueError(
                     'A model fitted on distances (KNNGraph(metric="precomputed")) has '

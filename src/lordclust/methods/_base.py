@@ -22,7 +22,7 @@ from lordclust._core.validation import (
 )
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
-from lordclust.graph.affinity import build_affinity, find_affinity
+from lordclust.graph.affinity import Affinity, build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
@@ -69,10 +69,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
         if not self.takes_graph:
             check_range(X.data if sparse.issparse(X) else X, "X")
             return X
+        return self._built(find_affinity(self.affinity), X)
+
+    def _built(self, build: Affinity, X: Graph) -> Graph:
+        """Return the checked S that a function builds."""
         who = type(self).__name__ if self.nonnegative else False
         listener: callbacks.Listener | None = getattr(self, "_listener", None)
         notify = None if listener is None else listener.graph
-        build = find_affinity(self.affinity)
         S = build_affinity(build, X, nonnegative=who, callback=notify)
         self._recall = getattr(build, "recall_", None)
         if S.shape[0] != X.shape[0]:

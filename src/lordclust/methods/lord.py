@@ -54,6 +54,7 @@ from lordclust.choose.search import (
     choose,
     given,
 )
+from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._saving import SavedModel
@@ -114,6 +115,7 @@ class FitRequest(NamedTuple):
     shares: FloatArray
     links: Links | None
     checkpoint: PathLike | None
+    scales: FloatArray | None = None  # of a self-tuning graph
 
 
 class Start(NamedTuple):
@@ -212,10 +214,12 @@ class DoublyStochasticClusterer(
         extras = sample_weight, known_labels, must_link, cannot_link, checkpoint
         request = self._check(X, *extras)
         callbacks.begin(self)
-        S = self._read(request.X)
+        build = find_affinity(self.affinity)
+        S = self._built(build, request.X)
         if self.n_clusters is None:
             k = self._count_clusters(S, request)
             request = self._check(request.X, *extras, n_clusters=k)
+        request = request._replace(scales=getattr(build, "scales_", None))
         if np.dtype(self.dtype) == np.float32:
             S = in_dtype(S, self.dtype)
         callbacks.step(self, "graph")
@@ -420,8 +424,8 @@ class DoublyStochasticClusterer(
         seed = 0 if self.random_state is None else self.random_state
         goal, draws = self._goal(problem), start_seeds(count, seed)
         starts = [
-            Start(V, late_taus(problem, goal, first=first))
-            for _, V, first in seeds.starts(omega, draws)
+            Start(V, late_taus(problem, goal, from_labels=labels))
+            for _, V, labels in seeds.starts(omega, draws)
         ]
         starts += hard
         return starts if is_auto(self.n_init) else starts[:count]
@@ -871,7 +875,7 @@ class BLoRD(DoublyStochasticClusterer):
     >>> X = load_iris().data
     >>> model = BLoRD(3).fit(X)
     >>> model.sizes_
-    array([65, 50, 35])
+    array([64, 50, 36])
 
     The paper's model, with equal shares and a given tau:
 
@@ -971,16 +975,20 @@ class BLoRD(DoublyStochasticClusterer):
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         omega, limits = problem.omega, Limits(self.tol, self.max_iter)
         X = None if self._is_precomputed() else request.X
-        seeds = Seeds(problem.S, len(omega.mu), X)
+        seeds = Seeds(problem.S, len(omega.mu), X, request.scales)
         seed = 0 if self.random_state is None else self.random_state
+        # Links are edges of S alone; known labels tell more of shapes than Gaussians.
+        reach = seeds.reach if request.links is None else None
+        features = X if omega.known is None else None
         search = Search(
-            Evidence(problem.S, len(omega.mu), X, omega.weight),
+            Evidence(problem.S, len(omega.mu), features, omega.weight, reach),
             seeds,
             start_seeds(MIXTURES if is_auto(self.n_init) else int(self.n_init), seed),
             limits,
             count_threads(self.n_jobs),
             self._rounded,
             lambda name, part: callbacks.step(self, name, part),
+            request.links,
         )
         keeps_names = omega.known is not None
         if isinstance(self.start, str):

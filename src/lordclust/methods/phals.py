@@ -91,7 +91,7 @@ default="knn"
     >>> from lordclust.methods import PHALS
     >>> model = PHALS(3, random_state=0).fit(load_iris().data)
     >>> [int((model.labels_ == j).sum()) for j in range(3)]
-    [72, 50, 28]
+    [71, 50, 29]
     """
 
     def __init__(

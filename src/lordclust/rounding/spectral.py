@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from lordclust._core.blas import one_blas_thread
+from lordclust._core.keys import row_keys
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.warn import warn_user
 from lordclust.rounding.labels import (
@@ -20,7 +21,7 @@ from lordclust.rounding.labels import (
     placed_rows,
     rotate,
 )
-from lordclust.rounding.subspace import row_keys, subspace_eigenvectors
+from lordclust.rounding.subspace import subspace_eigenvectors
 
 #: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
 DENSE_EIGEN = 500

@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, eigh
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.blas import one_blas_thread
+from lordclust._core.keys import GOLDEN, mixed, row_keys
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
@@ -35,7 +36,6 @@ RENUMBER_FROM, THREADS_FROM = 5000, 5000
 #: Numbers of a block of columns that stay in the cache while it is filtered.
 CACHED = 1 << 20
 TINY = 1e-300
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Ritz(NamedTuple):
@@ -354,42 +354,9 @@ def _band_solve(factor: FloatArray, order: IntArray, X: FloatArray) -> FloatArra
     return out
 
 
-def row_keys(A: Graph) -> IntArray:
-    """Return a number for each row that depends on its entries, not on their order.
-
-    Each is a sum of hashes modulo 2^64; the hash of 0 is 0. Equal sums are told apart
-    by their positions.
-    """
-    if sparse.issparse(A):
-        A = sparse.csr_array(A)
-        total = np.zeros(A.nnz + 1, np.uint64)
-        np.cumsum(_hashed(A.data), out=total[1:])
-        keys = total[A.indptr[1:]] - total[A.indptr[:-1]]
-    else:
-        keys = np.array([_hashed(row).sum(dtype=np.uint64) for row in A], np.uint64)
-    order = np.argsort(keys, kind="stable")
-    place = np.arange(len(keys))
-    new = np.append(True, keys[order][1:] != keys[order][:-1])
-    rank = np.empty(len(keys), np.uint64)
-    rank[order] = place - np.maximum.accumulate(np.where(new, place, 0))
-    return _mixed(keys + rank * GOLDEN)
-
-
-def _hashed(x: FloatArray) -> IntArray:
-    """Return a hash of each number."""
-    return _mixed(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))
-
-
 def random_block(keys: IntArray, m: int) -> FloatArray:
     """Return m columns of random signs, a bit of the keys' hashes for each."""
     words = np.arange(1, -(-m // 64) + 1, dtype=np.uint64)
-    hashes = _mixed(keys[:, None] + words * GOLDEN)
+    hashes = mixed(keys[:, None] + words * GOLDEN)
     bits = np.unpackbits(hashes.view(np.uint8), axis=1, count=m, bitorder="little")
     return 2.0 * bits - 1.0
-
-
-def _mixed(x: IntArray) -> IntArray:
-    """Return splitmix64 of each number."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

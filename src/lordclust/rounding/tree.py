@@ -4,7 +4,6 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from lordclust._core.jit import njit
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.rounding.spectral import components
 
@@ -24,30 +23,35 @@ def tree_labels(S: Graph, k: int, *, least: float = 0.5) -> IntArray | None:
     >>> tree_labels(S, 2)
     array([0, 0, 0, 1, 1, 1])
     """
-    n, pieces = S.shape[0], components(S)
-    count = int(pieces.max()) + 1
-    if count > k:
-        return None
-    order, parent, length = _rooted(S, np.unique(pieces, return_index=True)[1])
-    cut = _cuts(order, parent, np.argsort(-length, kind="stable"), k, least * n / k)
-    if cut.sum() + count != k:
-        return None
-    first = _spread(order, parent, cut)
-    return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.int64)
-
-
-def _rooted(S: Graph, roots: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the vertices from the root on, their parents, and the edges to those.
-
-    The root is an additional vertex n, connected to one vertex of each component by
-    edges of length -inf, which are never cut.
-    """
-    n = S.shape[0]
     W = sparse.csr_array(S, copy=True).astype(np.float64)
     W.data = np.where(W.data > 0, W.data, 0.0)
     W.eliminate_zeros()
     top = W.data.max(initial=1.0)
     W.data = 1.0 - np.log(W.data / top)  # lengths must be positive
+    return parts_of_tree(W, k, least * W.shape[0] / k)
+
+
+def parts_of_tree(W: Graph, k: int, least: float) -> IntArray | None:
+    """Return k parts of at least ``least`` samples of the tree of the lengths W."""
+    n, pieces = W.shape[0], components(W)
+    count = int(pieces.max()) + 1
+    if count > k:
+        return None
+    order, parent, length = _rooted(W, np.unique(pieces, return_index=True)[1])
+    longest = np.argsort(-length, kind="stable")
+    top = _cut(order, parent, longest[parent[longest] < n], k - count, least)
+    if top is None:
+        return None
+    return np.asarray(np.unique(top, return_inverse=True)[1], dtype=np.int64)
+
+
+def _rooted(W: Graph, roots: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the vertices from the root on, their parents, and the edges to those.
+
+    The root is an additional vertex n, connected to one vertex of each component by
+    edges of length -inf, which are never cut.
+    """
+    n = W.shape[0]
     tree = minimum_spanning_tree(sparse.csr_matrix(W)).tocoo()
     rows = np.concatenate([tree.row, np.full(len(roots), n)])
     columns = np.concatenate([tree.col, roots])
@@ -60,43 +64,43 @@ def _rooted(S: Graph, roots: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     return order.astype(np.int64), parent.astype(np.int64), lengths
 
 
-@njit
-def _cuts(order, parent, longest, k, least):  # type: ignore[no-untyped-def]
-    """Return which vertices are cut from their parents."""
-    n = len(order) - 1
-    size = np.ones(n + 1)
-    size[n] = 0.0
-    for t in range(n, 0, -1):
-        size[parent[order[t]]] += size[order[t]]
-    cut = np.zeros(n + 1, np.bool_)
-    count = 0
-    for v in order[1:]:
-        count += parent[v] == n
-    for v in longest:
-        if count == k:
-            break
-        if v == n or parent[v] == n or size[v] < least:
-            continue
-        top = v
-        while parent[top] != n and not cut[top]:
-            top = parent[top]
-        if size[top] - size[v] < least:
-            continue
-        above = v
-        while above != top:
+def _cut(
+    order: IntArray, parent: IntArray, longest: IntArray, count: int, least: float
+) -> IntArray | None:
+    """Cut ``count`` vertices from their parents; return the top vertex of each part.
+
+    ``longest`` are the vertices that have an edge to cut, the longest edge first.
+    """
+    size, start = _subtrees(order, parent)
+    inside = np.argsort(start)  # a subtree is inside[start : start + size]
+    top = order.copy()
+    for v in order[parent[order] == len(order) - 1]:
+        top[inside[start[v] : start[v] + size[v]]] = v
+    left, whole = longest, size.copy()
+    for _ in range(count):
+        # Parts only become smaller: an edge that cannot be cut now never can.
+        enough = (size[left] >= least) & (size[top[left]] - size[left] >= least)
+        left = left[enough]
+        if left.size == 0:
+            return None
+        v, left = left[0], left[1:]
+        above, old = v, top[v]
+        while above != old:
             above = parent[above]
             size[above] -= size[v]
-        cut[v] = True
-        count += 1
-    return cut
+        subtree = inside[start[v] : start[v] + whole[v]]
+        top[subtree[top[subtree] == old]] = v
+    return top[:-1]
 
 
-@njit
-def _spread(order, parent, cut):  # type: ignore[no-untyped-def]
-    """Return for each vertex the first one of its part."""
-    n = len(order) - 1
-    first = np.arange(n + 1)
-    for v in order[1:]:
-        if parent[v] != n and not cut[v]:
-            first[v] = first[parent[v]]
-    return first[:n]
+def _subtrees(order: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the size of each vertex' subtree, and its place from the root on."""
+    above, path = parent.tolist(), order.tolist()
+    size, start, free = [1] * len(path), [0] * len(path), [1] * len(path)
+    for v in reversed(path[1:]):
+        size[above[v]] += size[v]
+    for v in path[1:]:  # subtrees in the order of their roots, side by side
+        start[v] = free[above[v]]
+        free[above[v]] += size[v]
+        free[v] = start[v] + 1
+    return np.array(size), np.array(start)

@@ -31,6 +31,11 @@ class Links(NamedTuple):
             return sparse.csr_array(S - apart * S + change)
         return np.asarray(S - apart.toarray() * S + change.toarray())
 
+    def broken(self, labels: IntArray) -> int:
+        """Return the number of links that labels do not meet."""
+        a, b = labels[self.must.T], labels[self.cannot.T]
+        return int((a[0] != a[1]).sum() + (b[0] == b[1]).sum())
+
 
 def check_links(
     must: ArrayLike | None, cannot: ArrayLike | None, known: IntArray | None, n: int

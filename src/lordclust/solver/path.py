@@ -29,8 +29,10 @@ MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
 #: Above this many samples they are left out: a path takes long, and on the 70,000
 #: images of MNIST they did not change the accuracy.
 RACE_UP_TO = 20_000
-#: Taus of a short path before the last, the latest first one, and LoRD's own.
-LATE = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.85)
+#: Taus of a short path before the last, those from labels, the latest first one, and
+#: LoRD's own.
+LATE = tuple(np.round(np.arange(0.1, 1.0, 0.05), 2).tolist())
+FROM_LABELS = tuple(np.round(np.arange(0.2, 1.0, 0.1), 2).tolist())
 LATEST, LORD_LATE = 0.3, 0.5
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
@@ -39,18 +41,20 @@ SMALL_CHANGE, LARGE_CHANGE = 0.1, 0.3
 
 
 def late_taus(
-    problem: Problem, last: float, *, first: float = 0.0
+    problem: Problem, last: float, *, from_labels: bool = False
 ) -> tuple[float, ...]:
     """Return the taus of a short path before ``last``.
 
     It begins where clusters exist: before, V is nearly uniform, and dense. The more
     clusters, the later they are all there. Small steps on the way matter more for the
-    objective at the end than an early beginning.
+    objective at the end than an early beginning. The clusters of given labels are there
+    from the beginning.
     """
     if problem.lord:
         return (LORD_LATE,)
-    first = max(first, min(0.03 * np.sqrt(len(problem.omega.mu)), LATEST))
-    return tuple(tau for tau in LATE if first <= tau < last) or (last / 2,)
+    first = min(0.015 * np.sqrt(len(problem.omega.mu)), LATEST)
+    steps = FROM_LABELS if from_labels else LATE
+    return tuple(tau for tau in steps if first <= tau < last) or (last / 2,)
 
 
 def adaptive_taus(

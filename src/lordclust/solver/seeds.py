@@ -12,7 +12,9 @@ from scipy import sparse
 from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.rounding.labels import lloyd_labels, named_like
+from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import (
+    TINY,
     Eigen,
     components,
     degrees,
@@ -28,8 +30,12 @@ from lordclust.solver.start import scaled_start, sized_labels
 SOFT = 0.1
 #: Smallest part of a tree that may be uneven, as a fraction of an equal share.
 UNEVEN = 0.1
-#: The first tau of a path from labels, whose clusters are already there.
-FROM_LABELS = 0.2
+#: Largest Gini index of the sizes while clusters are linked.
+UNEVENNESS = 0.5
+#: Fewer samples than this, or than a tenth of an equal share, are outliers.
+SMALLEST = 5
+#: Steps in which labels spread along edges: at most, at least, and the change to stop.
+SPREAD, SPREAD_AT_LEAST, SPREAD_TOL = 1000, 10, 1e-4
 #: From this many entries of V on, fewer starts are tried.
 VERY_LARGE = 2_000_000
 #: Iterations of k-means that move the clusters of the cut to their centres.
@@ -47,10 +53,19 @@ class Seeds:
         Number of clusters.
     X : ndarray or sparse of shape (n, d), optional
         The features, for labels of nearest centres.
+    scales : ndarray of shape (n,), optional
+        The local scales of a self-tuning graph, for distances.
     """
 
-    def __init__(self, S: Graph, n_clusters: int, X: Graph | None = None) -> None:
+    def __init__(
+        self,
+        S: Graph,
+        n_clusters: int,
+        X: Graph | None = None,
+        scales: FloatArray | None = None,
+    ) -> None:
         self.S, self.k, self.X = without_negative(S), n_clusters, X
+        self.scales = scales
 
     @lazy_property
     def eigen(self) -> Eigen:
@@ -80,6 +95,25 @@ class Seeds:
         return tree_labels(self.S, self.k, least=UNEVEN)
 
     @lazy_property
+    def reach(self) -> Reach | None:
+        """Distances of neighbours, if the graph was computed from some."""
+        return None if self.scales is None else Reach.of(self.S, self.scales)
+
+    @lazy_property
+    def linkage(self) -> IntArray | None:
+        """Labels of single linkage with a limit on sizes, by distances if known."""
+        if self.reach is None:
+            return None
+        return self.reach.linkage_labels(self.k, UNEVENNESS)
+
+    @lazy_property
+    def gaps(self) -> IntArray | None:
+        """Labels of single linkage without outliers, by distances if known."""
+        if self.reach is None:
+            return None
+        return self.reach.gap_labels(self.k, smallest(self.S.shape[0], self.k))
+
+    @lazy_property
     def centres(self) -> IntArray | None:
         """Labels of nearest centres, by k-means from those of the cut, if possible."""
         sizes = np.bincount(self.cut, minlength=self.k)
@@ -95,15 +129,15 @@ class Seeds:
 
     def starts(
         self, omega: Omega, draws: Sequence[int]
-    ) -> list[tuple[str, FloatArray, float]]:
-        """Return starts with their names, and the first tau of their paths."""
-        found = [("cut", self.soft_start(self.cut, omega), FROM_LABELS)]
+    ) -> list[tuple[str, FloatArray, bool]]:
+        """Return starts with their names, and whether they are labels."""
+        found = [("cut", self.soft_start(self.cut, omega), True)]
         if omega.shape[0] * omega.shape[1] >= VERY_LARGE:
             draws = draws[:1]
         elif self.tree is not None:
-            found.append(("tree", self.soft_start(self.tree, omega), FROM_LABELS))
+            found.append(("tree", self.soft_start(self.tree, omega), True))
         mixtures = (self.mixed_start(omega, draw) for draw in draws)
-        return found + [("mixture", V, 0.0) for V in mixtures]
+        return found + [("mixture", V, False) for V in mixtures]
 
     def mixed_start(self, omega: Omega, seed: int) -> FloatArray:
         """Return a random mixture of the leading eigenvectors, as a point of Omega.
@@ -136,6 +170,11 @@ class Seeds:
         return sized_labels(self.S, matched(self.cut, omega), omega)
 
 
+def smallest(n: int, k: int) -> float:
+    """Return how many samples are a cluster, not outliers."""
+    return min(SMALLEST, n / (10 * k))
+
+
 def matched(labels: IntArray, omega: Omega) -> IntArray:
     """Return labels renumbered: the larger a cluster, the larger its share.
 
@@ -153,21 +192,26 @@ def matched(labels: IntArray, omega: Omega) -> IntArray:
 
 
 def completed(labels: IntArray, seeds: Seeds) -> IntArray:
-    """Return labels in which each -1 is replaced by the most similar neighbours'.
+    """Return labels in which each -1 is replaced by the one that reaches it first.
 
-    Labels spread along the edges until all connected samples have one; the others join
-    the largest cluster.
+    A random walk from the sample stops at the first label that it meets; the most
+    probable one counts. Samples that no label reaches join the largest cluster.
     """
-    labels, S = labels.copy(), sparse.csr_array(seeds.S)
-    while np.any(labels < 0):
-        unknown = np.flatnonzero(labels < 0)
-        member = np.eye(seeds.k)[labels] * (labels >= 0)[:, None]
-        votes = np.asarray(S[unknown] @ member)
-        reached = votes.max(axis=1) > 0
-        if not reached.any():
-            labels[unknown] = np.bincount(labels[labels >= 0]).argmax()
-        labels[unknown[reached]] = votes[reached].argmax(axis=1)
-    return labels
+    known, k = labels >= 0, seeds.k
+    if known.all():
+        return labels.copy()
+    fixed = np.eye(k)[labels] * known[:, None]
+    P = fixed.copy()
+    degree = np.maximum(degrees(seeds.S), TINY)[:, None]
+    for turn in range(SPREAD):
+        before = P
+        P = np.where(known[:, None], fixed, (seeds.S @ P) / degree)
+        # Labels spread along edges for as long as they reach further samples.
+        same = np.array_equal(before.any(axis=1), P.any(axis=1))
+        if turn >= SPREAD_AT_LEAST and same and np.abs(P - before).max() < SPREAD_TOL:
+            break
+    largest = np.bincount(labels[known]).argmax()
+    return np.where(P.any(axis=1), P.argmax(axis=1), largest)
 
 
 def without_negative(S: Graph) -> Graph:

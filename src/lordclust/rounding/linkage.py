@@ -1,0 +1,192 @@
+"""Distances through dense regions, and single linkage with a limit on sizes."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from lordclust._core.jit import njit
+from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding.tree import parts_of_tree
+
+#: The neighbour whose distance is a sample's core distance.
+CORE = 5
+
+
+class Reach(NamedTuple):
+    """Mutual reachability distances of the edges of a neighbour graph.
+
+    The core distance of a sample is that of its fifth neighbour. An edge is at least as
+    long as the core distances of both its ends: in sparse regions all edges are long.
+
+    Attributes
+    ----------
+    n : int
+        Number of samples.
+    i, j : ndarray of int, shape (m,)
+        The ends of each edge, i < j.
+    distance : ndarray of shape (m,)
+        Their distance.
+    reach : ndarray of shape (m,)
+        Their mutual reachability distance.
+    unit : float
+        The median core distance.
+    """
+
+    n: int
+    i: IntArray
+    j: IntArray
+    distance: FloatArray
+    reach: FloatArray
+    unit: float
+
+    @classmethod
+    def of(cls, S: Graph, scales: FloatArray) -> "Reach":
+        """Return the distances that a self-tuning graph was computed from.
+
+        Parameters
+        ----------
+        S : ndarray or csr_array of shape (n, n)
+            S_ij = exp(-d_ij^2 / (sigma_i sigma_j)); 0 and less are no edges. An edge of
+            weight 1 or more (a must-link, for example) has length 0.
+        scales : ndarray of shape (n,)
+            The local scales sigma.
+        """
+        edges = sparse.coo_array(S)
+        kept = (edges.data > 0) & (edges.row < edges.col)
+        i, j = edges.row[kept], edges.col[kept]
+        nats = np.maximum(-np.log(edges.data[kept].astype(np.float64)), 0.0)
+        distance = np.sqrt(nats) * np.sqrt(scales[i]) * np.sqrt(scales[j])
+        core, n = _core_distances(i, j, distance, len(scales)), len(scales)
+        reach = np.maximum(distance, np.maximum(core[i], core[j]))
+        unit = float(np.median(core[core > 0])) if core.any() else 1.0
+        return cls(n, i, j, distance, reach, unit)
+
+    def similarity(self) -> Graph:
+        """Return exp(-(reach / unit)^2): the same scale everywhere, unlike S."""
+        with np.errstate(under="ignore"):
+            weight = np.exp(-((self.reach / self.unit) ** 2))
+        half = sparse.coo_array((weight, (self.i, self.j)), shape=(self.n, self.n))
+        return half + half.T
+
+    def linkage_labels(self, k: int, unevenness: float) -> IntArray | None:
+        """Return k clusters by the Genie algorithm on the edges, or None.
+
+        Clusters are merged along the shortest edge of a minimum spanning tree, as in
+        single linkage. While the Gini index of their sizes exceeds ``unevenness``, only
+        edges of a smallest cluster are considered, so that outliers do not remain
+        clusters of their own (Gagolewski, Bartoszuk and Cena, 2016). The published
+        algorithm uses all pairs of samples; here None is returned if the graph has more
+        than k components.
+
+        Examples
+        --------
+        >>> from lordclust.graph import KNNGraph
+        >>> graph = KNNGraph(2)
+        >>> S = graph.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> Reach.of(S, graph.scales_).linkage_labels(2, 0.5)
+        array([0, 0, 0, 1, 1, 1])
+        """
+        tree = minimum_spanning_tree(self._ranks()).tocoo()
+        order = np.argsort(tree.data)
+        ends = tree.row[order].astype(np.int64), tree.col[order].astype(np.int64)
+        found, labels = np.unique(
+            _merged(*ends, self.n, k, unevenness), return_inverse=True
+        )
+        return np.asarray(labels, dtype=np.int64) if len(found) == k else None
+
+    def gap_labels(self, k: int, least: float) -> IntArray | None:
+        """Return k clusters of at least ``least`` samples by single linkage, or None.
+
+        Unlike :meth:`linkage_labels` it does not mind how uneven they are.
+        """
+        return parts_of_tree(self._ranks(), k, least)
+
+    def _ranks(self) -> Graph:
+        """Return the edges, numbered from the shortest on; all lengths differ."""
+        rank = np.empty(len(self.i))
+        rank[np.lexsort((self.distance, self.reach))] = np.arange(1, len(rank) + 1)
+        return sparse.csr_matrix((rank, (self.i, self.j)), shape=(self.n, self.n))
+
+
+def _core_distances(
+    i: IntArray, j: IntArray, distance: FloatArray, n: int
+) -> FloatArray:
+    """Return the length of each sample's fifth edge, or of its longest if fewer."""
+    start, value = np.concatenate([i, j]), np.concatenate([distance, distance])
+    order = np.lexsort((value, start))
+    count = np.bincount(start, minlength=n)
+    at = np.cumsum(count) - count + np.minimum(CORE, count) - 1
+    core = np.zeros(n)
+    core[count > 0] = value[order][at[count > 0]]
+    return core
+
+
+@njit
+def _find(root, a):  # type: ignore[no-untyped-def]
+    """Return the representative of a cluster; paths to it are halved."""
+    while root[a] != a:
+        root[a] = root[root[a]]
+        a = root[a]
+    return a
+
+
+@njit
+def _merged(i, j, n, k, unevenness):  # type: ignore[no-untyped-def]
+    """Return a representative of each sample's cluster, after at most n - k merges.
+
+    Sizes that occur are a linked list in increasing order: there are at most
+    sqrt(2 n) of them.
+    """
+    root, size = np.arange(n), np.ones(n, np.int64)
+    count = np.zeros(n + 2, np.int64)  # of clusters of each size
+    after = np.zeros(n + 2, np.int64)  # the next size that occurs
+    count[1], after[0], after[1] = n, 1, n + 1
+    used = np.zeros(len(i), np.bool_)
+    shortest, of_smallest, smallest = 0, 0, 0  # the next edges to look at
+    for left in range(n, k, -1):
+        spread, below, total = 0.0, 0, 0
+        s = after[0]
+        while s <= n:
+            spread += count[s] * (s * float(below) - total)
+            below += count[s]
+            total += count[s] * s
+            s = after[s]
+        while shortest < len(i) and used[shortest]:
+            shortest += 1
+        if shortest == len(i):
+            break
+        edge = shortest
+        if spread > unevenness * (left - 1.0) * n:
+            if after[0] != smallest:
+                smallest, of_smallest = after[0], 0
+            while of_smallest < len(i):
+                if not used[of_smallest]:
+                    a, b = _find(root, i[of_smallest]), _find(root, j[of_smallest])
+                    if min(size[a], size[b]) == smallest:
+                        edge = of_smallest
+                        break
+                of_smallest += 1
+        used[edge] = True
+        a, b = _find(root, i[edge]), _find(root, j[edge])
+        for old in (size[a], size[b]):
+            count[old] -= 1
+            if count[old] == 0:
+                s = 0
+                while after[s] != old:
+                    s = after[s]
+                after[s] = after[old]
+        root[b] = a
+        size[a] += size[b]
+        new = size[a]
+        if count[new] == 0:
+            s = 0
+            while after[s] < new:
+                s = after[s]
+            after[new] = after[s]
+            after[s] = new
+        count[new] += 1
+    for v in range(n):
+        root[v] = _find(root, v)
+    return root
