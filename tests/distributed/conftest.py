@@ -29,8 +29,15 @@ def client():
         yield client
 
 
-@pytest.fixture
-def doomed():
+@pytest.fixture(scope="module")
+def mortal():
     """The client of a cluster of its own, whose workers may be killed."""
     with two_processes() as cluster, distributed.Client(cluster) as client:
         yield client
+
+
+@pytest.fixture
+def doomed(mortal):
+    """The same client, once its nannies have replaced all workers."""
+    mortal.wait_for_workers(2, timeout=60)
+    return mortal

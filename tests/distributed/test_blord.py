@@ -1,4 +1,7 @@
-"""B-LoRD on workers gives the local solver's answer; no worker holds all of S."""
+"""B-LoRD on workers gives the local solver's answer; no worker holds all of S.
+
+Here S stays on the workers; tests/distributed/test_driver.py is about the default.
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -9,21 +12,22 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
+from lordclust import BLoRD as LocalBLoRD
 from lordclust.distributed import BLoRD, _crew
 from lordclust.distributed._graph import GraphBuilder
 from lordclust.distributed._spectrum import lanczos, spectrum
 from lordclust.graph import KNNGraph
 from lordclust.solver import path
 from lordclust.solver.spectrum import find_spectrum
-from models import PAPER
 from strategies import block_graph
 
-#: What the workers solve: a whole path, and the most probable clusters.
-Local = partial(PAPER, start="path", rounding="argmax")
+#: What is solved here: a whole path, and the most probable clusters.
+OPTIONS = {"tau": 1.0, "proportions": None, "start": "path", "rounding": "argmax"}
+Local, Whole = partial(LocalBLoRD, **OPTIONS), partial(BLoRD, **OPTIONS)
 DIGITS = load_digits().data[:200]
 CUTS = [60, 133, 150]
 #: Iterations are the local solver's one by one, so that few of them tell as much.
-FEW = {"max_iter": 20, "tau": 0.06}
+FEW = {"max_iter": 6, "tau": 0.04}
 pytestmark = pytest.mark.filterwarnings("ignore:BLoRD stopped")
 
 
@@ -59,8 +63,8 @@ def assert_same(ours, local):
 
 def test_a_fit_to_the_end(client):
     S, _ = block_graph(np.random.default_rng(0), [30, 25, 20])
-    options = {"n_clusters": 3, "affinity": "precomputed", "tol": 1e-3}
-    ours = BLoRD(client=client, **options).fit(row_blocks(S, [20, 37, 60]))
+    options = {"n_clusters": 3, "affinity": "precomputed", "tol": 1e-2, "tau": 0.1}
+    ours = Whole(client=client, **options).fit(row_blocks(S, [20, 37, 60]))
     assert ours.converged_
     assert_same(ours, Local(**options).fit(S))
     assert ours.traffic_.passes >= ours.traffic_.steps > 0
@@ -77,7 +81,7 @@ def test_a_fit_to_the_end(client):
 )
 def test_blocks_of_a_similarity(client, S, options):
     options = {"n_clusters": 4, "affinity": "precomputed"} | FEW | options
-    ours = BLoRD(client=client, **options).fit(row_blocks(S))
+    ours = Whole(client=client, **options).fit(row_blocks(S))
     local = Local(**options).fit(S)
     assert_same(ours, local)
     # Every block has its own entries, and none has all of them.
@@ -89,7 +93,7 @@ def test_many_clusters(client):
     """One machine would multiply with H; the workers return it, as for any k."""
     S, _ = block_graph(np.random.default_rng(0), [3] * 70)
     options = {"n_clusters": 70, "affinity": "precomputed"} | FEW
-    ours = BLoRD(client=client, **options).fit(row_blocks(S))
+    ours = Whole(client=client, **options).fit(row_blocks(S))
     assert_same(ours, Local(**options).fit(S))
 
 
@@ -98,12 +102,12 @@ def test_files_of_a_similarity(client, S, tmp_path):
     for file, block in zip(files, row_blocks(S), strict=True):
         sp.save_npz(file, block)
     options = {"n_clusters": 4, "affinity": "precomputed"} | FEW
-    assert_same(BLoRD(client=client, **options).fit(files), Local(**options).fit(S))
+    assert_same(Whole(client=client, **options).fit(files), Local(**options).fit(S))
 
 
 def test_answers_stay_on_the_workers(client):
     X = load_iris().data
-    ours = BLoRD(3, client=client, **FEW).fit(da.from_array(X, chunks=(40, 2)))
+    ours = Whole(3, client=client, **FEW).fit(da.from_array(X, chunks=(40, 2)))
     assert isinstance(ours.labels_, da.Array)
     assert ours.labels_.chunks == ((40, 40, 40, 30),)
     assert ours.membership_.shape == (150, 3)
@@ -114,7 +118,7 @@ def test_files_of_samples(client, tmp_path):
     files = [str(tmp_path / f"x-{i}.npy") for i in range(4)]
     for file, block in zip(files, row_blocks(DIGITS), strict=True):
         np.save(file, block)
-    ours = BLoRD(4, client=client, **FEW).fit(files)
+    ours = Whole(4, client=client, **FEW).fit(files)
     assert_same(ours, Local(4, **FEW).fit(DIGITS))
 
 
@@ -175,7 +179,14 @@ def test_the_spectrum_is_that_of_one_machine(client, S):
         (["nowhere.npy"], {}, "cannot read block file"),
         ([np.eye(4)[:2]], {"affinity": "precomputed"}, "each must have 2 columns"),
         ([np.triu(np.ones((60, 60)))], {"affinity": "precomputed"}, "symmetric"),
-        ([np.eye(4)], {"tau": "auto"}, "tau rule"),
+        ([np.eye(4)], {"tau": "soft"}, "tau rule"),
+        ([np.eye(4)], {"start": "random"}, "start"),
+        ([np.eye(4)], {"start": "path"}, "compare many starts"),
+        (
+            [np.eye(4)],
+            {"start": "path", "tau": "blocks", "proportions": "equal"},
+            "needs S on one machine",
+        ),
         ([np.eye(4)], {"affinity": KNNGraph(metric="cosine")}, "Euclidean"),
     ],
 )

@@ -121,12 +121,23 @@ class Crew:
 
     def by_block(self, method: str, *args: Any) -> list[Any]:
         """Return answers by block, in the order of the blocks, whoever keeps them."""
-        answers: list[Any] = [None] * len(self.owners)
-        for i, answer in enumerate(self.ask(method, *args)):
-            blocks = np.flatnonzero(self.owners == i)
-            for block, part in zip(blocks, answer, strict=True):
-                answers[block] = part
-        return answers
+        return self.in_order(self.ask(method, *args))
+
+    def in_order(self, answers: list[list[T]]) -> list[T]:
+        """Return the parts of every keeper's answer in the order of the blocks."""
+        parts: dict[int, T] = {}
+        for i, answer in enumerate(answers):
+            blocks = np.flatnonzero(self.owners == i).tolist()
+            parts |= dict(zip(blocks, answer, strict=True))
+        return [parts[block] for block in range(len(self.owners))]
+
+    def dealt(self, x: FloatArray | IntArray) -> list[list[Any]]:
+        """Return the rows of an array by block, in a list for each keeper."""
+        pieces = np.split(x, self.starts[1:-1])
+        return [
+            [pieces[b] for b in np.flatnonzero(self.owners == i)]
+            for i in range(len(self.members))
+        ]
 
     def _collect(self, calls: list[tuple[Member, str, tuple[Any, ...]]]) -> list[Any]:
         """Call, and wait for all: none is busy when this returns or raises."""

@@ -4,10 +4,10 @@ import numpy as np
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed import _neighbours as neighbours
-from lordclust.distributed._blocks import BlockKeeper
+from lordclust.distributed._samples import SampleKeeper
 
 
-class EdgeKeeper(BlockKeeper):
+class EdgeKeeper(SampleKeeper):
     """Turns blocks of X into blocks of S."""
 
     async def extent(self) -> list[neighbours.Extent]:
@@ -29,10 +29,6 @@ class EdgeKeeper(BlockKeeper):
             for b in own:
                 first = int(self.starts[other])
                 await self._work(self.near[b].offer, X, first, mean, b == other)
-
-    async def drop_features(self) -> None:
-        """Release X."""
-        self.features.clear()
 
     async def widths(self, nth: int) -> None:
         """Keep the distance of each row to its nth neighbour."""

@@ -1,10 +1,13 @@
 """The graph of nearest neighbours of samples in blocks on workers."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lordclust._core.typing import IntArray
 from lordclust._core.validation import check_count
 from lordclust.distributed._crew import Crew
+from lordclust.distributed._samples import Origin
 from lordclust.graph import KNNGraph
 from lordclust.graph.kernel import SCALE_FLOOR, unit_scale
 
@@ -14,16 +17,18 @@ class GraphBuilder:
 
     A worker holds its blocks of X and, one at a time, those of others. S_ij goes to
     the blocks of i and of j. Nothing else of size n is sent. The metric of ``graph``
-    must be Euclidean.
+    must be Euclidean. X is released, unless it is to be kept for the choice.
     """
 
-    def __init__(self, graph: KNNGraph) -> None:
+    def __init__(self, graph: KNNGraph, *, keep: bool = False) -> None:
         if graph.metric != "euclidean":
             raise ValueError(
                 f"Distributed graphs are Euclidean, got metric={graph.metric!r}. Pass "
                 'row blocks of a similarity with affinity="precomputed".'
             )
-        self.graph = graph
+        self.graph, self.keep = graph, keep
+        #: Called with the number of samples and of edges, before they are searched.
+        self.check: Callable[[int, int], None] | None = None
         self.floor: float | None = None
         self.measured = False
 
@@ -39,11 +44,15 @@ class GraphBuilder:
             )
         unit = unit_scale(np.array([max(part.size for part in parts)]))
         mean = unit * (np.sum([part.total for part in parts], axis=0) / crew.n)
+        self.origin = Origin(unit, mean)
         q = self.graph.n_others(crew.n)
+        if self.check is not None:
+            self.check(crew.n, crew.n * q)
         nth = check_count(self.graph.scale_neighbor, "scale_neighbor")
         nth = min(nth, crew.n - 1)
         crew.ask("find", blocks, max(q, nth), unit, mean)
-        crew.ask("drop_features")
+        if not self.keep:
+            crew.ask("drop_features")
         crew.ask("widths", nth)
         if not self.measured:
             self.floor, self.measured = self._floor(crew), True

@@ -54,6 +54,16 @@ class Keeper(VectorKeeper):
             s.b[at] = np.where(s.mass[at] > 0, 0.0, 1e300) if b is None else b[i]
         s.rows[0, : self.first, : self.k] = from_tiles(s.V[0], self.first)
 
+    async def put_rows(self, pieces: list[FloatArray]) -> None:
+        """Take rows of V, by block, as the current iterate."""
+        tiles = [self._tiles(i) for i in range(len(pieces))]
+        each = zip(pieces, tiles, strict=True)
+        self._put([to_tiles(V, at.stop - at.start) for V, at in each], None)
+
+    async def lend_rows(self) -> list[FloatArray]:
+        """Return the rows of V by block."""
+        return [self._rows_of(i) for i in range(len(self.mine))]
+
     async def draw(self, seed: int) -> list[FloatArray]:
         """Draw its rows of a random matrix; return their column sums by block.
 
@@ -234,15 +244,24 @@ class Keeper(VectorKeeper):
             out.append((np.bincount(labels, minlength=self.k), firsts))
         return out
 
-    def membership(self, block: int, order: IntArray) -> FloatArray:
-        """Return the memberships of a block, clusters in order."""
-        P = membership_from(self._rows_of(self.mine.index(block)), self.mu)
-        return np.ascontiguousarray(P[:, order])
+    async def answer(self, order: IntArray) -> None:
+        """Compute memberships, clusters in order, and the most probable clusters."""
+        rows = (self._rows_of(i) for i in range(len(self.mine)))
+        P = [np.ascontiguousarray(membership_from(V, self.mu)[:, order]) for V in rows]
+        await self.hold_answers(P, [labels_from(x) for x in P])
+
+    async def hold_answers(self, P: list[FloatArray], labels: list[IntArray]) -> None:
+        """Keep memberships and labels, by block, until they are fetched."""
+        answers = zip(P, labels, strict=True)
+        self.answers = dict(zip(self.mine, answers, strict=True))
 
 
-def fetch_membership(name: str, block: int, order: IntArray) -> FloatArray:
-    """Return memberships from a keeper of this process, as a task: dask holds them."""
+def fetch_answer(name: str, block: int, which: int) -> FloatArray | IntArray:
+    """Return memberships (0) or labels (1) from a keeper of this process.
+
+    As a task, so that dask holds them from then on.
+    """
     keeper = KEEPERS.get(name)
     if not isinstance(keeper, Keeper):
         raise RuntimeError(LOST)
-    return keeper.membership(block, order)
+    return keeper.answers[block][which]

@@ -1,24 +1,25 @@
 """The solver's rows on many workers, saved so that a lost worker can be replaced."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from distributed import Future
 
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._crew import Crew, GoneError, LostError, again
-from lordclust.distributed._keeper import fetch_membership
-from lordclust.rounding.labels import labels_from
+from lordclust.distributed._keeper import fetch_answer
 from lordclust.solver import kernels
 from lordclust.solver.engine import Callback, Progress
 from lordclust.solver.lanes import LANES
 from lordclust.solver.loop import Ascent, Step, Sums
+from lordclust.solver.omega import Omega
 from lordclust.solver.rules import ROUNDING
 from lordclust.solver.start import AT_SADDLE, STIR
 
 T = TypeVar("T")
+#: Futures of memberships and of labels, by block.
+Answers: TypeAlias = tuple[list[Future], list[Future]]
 
 
 class Traffic(NamedTuple):
@@ -70,13 +71,13 @@ class WorkerRows:
         self.saves += 1 if count > 1 else 0
 
     def recover(self) -> None:
-        """Replace lost workers, and return to the last save."""
+        """Replace lost workers, and return to the last save, if there is one."""
         while True:
             try:
-                if self.stamp == 0:
-                    raise GoneError
                 self.crew.replace_lost()
-                self.restore(self.stamp)
+                self.tick = (0, "")
+                if self.stamp:
+                    self.restore(self.stamp)
                 return
             except LostError:
                 continue
@@ -106,6 +107,24 @@ class WorkerRows:
     # -- where to begin -----------------------------------------------------------
 
     @again
+    def set_shares(self, mu: FloatArray) -> None:
+        """Take other shares for the same rows; V must be put again."""
+        self.mu = self.crew.mu = mu
+        self.crew.ask("set_shares", mu)
+
+    @again
+    def put(self, V: FloatArray) -> None:
+        """Send V to the workers."""
+        self.crew.ask_each("put_rows", [(x,) for x in self.crew.dealt(V)])
+        self.tick = (self.tick[0], "")
+        self.save()
+
+    @again
+    def get(self) -> FloatArray:
+        """Return V, collected from the workers."""
+        return np.concatenate(self.crew.by_block("lend_rows"))
+
+    @again
     def put_random(self, seed: int, share: float = 1.0) -> None:
         """Take the random point of a seed, mixed into 1 mu'/n, as V.
 
@@ -132,14 +151,6 @@ class WorkerRows:
             return False
         self.put_random(0, STIR)
         return True
-
-    def put(self, V: FloatArray) -> None:
-        """Refuse: V is never in one place."""
-        raise NotImplementedError("rows on workers begin with put_random")
-
-    def get(self) -> FloatArray:
-        """Refuse: V is never in one place."""
-        raise NotImplementedError("rows on workers stay there")
 
     # -- passes -------------------------------------------------------------------
 
@@ -209,20 +220,33 @@ class WorkerRows:
         return sizes, np.min([first for _, first in parts], axis=0)
 
     @again
-    def memberships(self, order: IntArray) -> tuple[list[Future], list[Future]]:
+    def answers(self, order: IntArray) -> Answers:
+        """Have the workers compute memberships, clusters in order, and labels."""
+        self.crew.ask("answer", order)
+        return self._futures()
+
+    @again
+    def hand_out(self, P: FloatArray, labels: IntArray) -> Answers:
+        """Send memberships and labels to the workers."""
+        pieces = zip(self.crew.dealt(P), self.crew.dealt(labels), strict=True)
+        self.crew.ask_each("hold_answers", list(pieces))
+        return self._futures()
+
+    def _futures(self) -> Answers:
         """Return futures of memberships and labels by block, done on their workers."""
         crew = self.crew
-        P, y, calls = [], [], []
+        found: Answers = [], []
+        calls = []
         for block, owner in enumerate(crew.owners.tolist()):
             member = crew.members[owner]
             # Bound to a lost worker it would wait; elsewhere it fails with a message.
             there = {"workers": [member.address], "allow_other_workers": True}
-            submit = partial(crew.client.submit, pure=False, **there)
-            P.append(submit(fetch_membership, member.name, block, order))
-            y.append(submit(labels_from, P[-1]))
-            calls += [(member, P[-1]), (member, y[-1])]
+            for which, futures in enumerate(found):
+                task = fetch_answer, member.name, block, which
+                futures.append(crew.client.submit(*task, pure=False, **there))
+                calls.append((member, futures[-1]))
         crew.wait_there(calls)
-        return P, y
+        return found
 
 
 class WorkerAscent(Ascent):
@@ -233,6 +257,14 @@ class WorkerAscent(Ascent):
     """
 
     rows: WorkerRows
+
+    def __init__(self, rows: WorkerRows, omega: Omega, *, shift: float = 0.0) -> None:
+        super().__init__(rows, omega)
+        self.shift = shift
+
+    def aim(self, step: float, tilt: float = 0.0) -> None:
+        """Set the step length and gamma, of an S without its constant diagonal."""
+        super().aim(step, tilt - self.shift)
 
     def put_random(self, seed: int) -> None:
         """Begin with the random point of a seed."""

@@ -17,12 +17,7 @@ MOST_STEPS, TOL = 200, 1e-3
 
 def times(crew: Crew, x: FloatArray) -> FloatArray:
     """Return S x."""
-    pieces = np.split(np.ravel(x), crew.starts[1:-1])
-    lists = [
-        ([pieces[b] for b in np.flatnonzero(crew.owners == i)],)
-        for i in range(len(crew.members))
-    ]
-    crew.ask_each("hold_vector", lists)
+    crew.ask_each("hold_vector", [(pieces,) for pieces in crew.dealt(np.ravel(x))])
     return np.concatenate(crew.by_block("times"))
 
 

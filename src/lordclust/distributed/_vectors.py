@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.distributed._edges import EdgeKeeper
 from lordclust.solver.engine import allocate, csr_parts
 from lordclust.solver.kernels import Shared
@@ -33,7 +33,9 @@ class VectorKeeper(EdgeKeeper):
         Own rows come first, each block from a multiple of 16 on, then the rows of
         others that its entries of S refer to.
         """
-        self.mu, self.k, n = mu, len(mu), int(self.starts[-1])
+        # A received array is read-only: to numba a type of its own to compile.
+        self.mu = mu = np.array(mu)
+        self.k, n = len(mu), int(self.starts[-1])
         sizes = np.diff(self.starts)[self.mine]
         tiles = -(-sizes // LANES)
         starts = np.concatenate([[0], np.cumsum(tiles)]).astype(np.int64)
@@ -90,17 +92,36 @@ class VectorKeeper(EdgeKeeper):
         order = np.argsort(own, kind="stable")
         self.lent[peer] = order[np.searchsorted(own, ids, sorter=order)]
 
+    def _blocks_of_S(self) -> list[Graph]:
+        """Return its blocks of S, with columns numbered as the samples are."""
+        n, out = int(self.starts[-1]), []
+        for at, m in zip(self._offsets(), self.sizes, strict=True):
+            part = self.S[at : at + m]
+            parts = (part.data, self.numbers[part.indices], part.indptr)
+            out.append(sp.csr_array(parts, shape=(int(m), n)))
+        return out
+
     async def unnumber(self) -> None:
         """Turn the numbered rows back into blocks of S, in the order of their rows."""
         if not self.is_numbered:
             return
-        n = int(self.starts[-1])
-        for b, at, m in zip(self.mine, self._offsets(), self.sizes, strict=True):
-            part = self.S[at : at + m]
-            parts = (part.data, self.numbers[part.indices], part.indptr)
-            self.blocks[b] = sp.csr_array(parts, shape=(int(m), n))
+        self.blocks = dict(zip(self.mine, self._blocks_of_S(), strict=True))
         self.is_numbered = False
         del self.shared, self.numbers, self.S, self.lent
+
+    async def lend_graph(self) -> list[tuple[FloatArray, IntArray, IntArray]]:
+        """Return values and columns of S, and entries per row, by block."""
+        fits = self.starts[-1] <= np.iinfo(np.int32).max
+        narrow = np.int32 if fits else np.int64
+        return [
+            (S.data, S.indices.astype(narrow), np.diff(S.indptr))
+            for S in self._blocks_of_S()
+        ]
+
+    async def set_shares(self, mu: FloatArray) -> None:
+        """Take other shares for the same rows."""
+        self.mu[:] = mu
+        self.shared.mu[:] = mu
 
     # -- vectors, for the spectrum ------------------------------------------------
 

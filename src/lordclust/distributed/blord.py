@@ -8,13 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import FloatArray
+from lordclust._core.memory import check_memory, solver_bytes
 from lordclust._core.validation import (
-    check_count,
     check_n_clusters,
-    check_positive,
     check_proportions,
-    check_tau,
     split_proportions,
     unknown_name,
 )
@@ -28,12 +25,14 @@ from lordclust.distributed._crew import (
     LostError,
     OnDisk,
 )
+from lordclust.distributed._driver import EVEN, Driver
 from lordclust.distributed._graph import GraphBuilder
 from lordclust.distributed._keeper import LOST
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._spectrum import check_symmetric, spectrum
 from lordclust.graph import KNNGraph
-from lordclust.rounding.labels import order_by_size
+from lordclust.methods.lord import numbered
+from lordclust.rounding.labels import membership_from, order_by_size
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk
 from lordclust.solver.problem import BLoRDProblem
@@ -43,44 +42,61 @@ from lordclust.solver.tau_rules import tau_for_samples
 
 #: How often a fit is started again when too many workers were lost to continue.
 TRIES = 3
+STARTS = ("auto", "path")
+#: Copies of S on the driver: its blocks as they arrive, and S itself.
+COPIES = 2
+
+
+#: What a fit on the driver found, and its result keeps.
+FOUND = (
+    "sizes_", "proportions_", "objective_", "residual_", "n_iter_", "converged_",
+    "history_", "all_objectives_", "tau_", "gamma_", "eigenvalues_", "selection_",
+)  # fmt: skip
 
 
 class BLoRD(BaseEstimator):
     """Block-diagonal low-rank doubly stochastic clustering, on many machines.
 
-    Solves the problem of :class:`lordclust.BLoRD`,
+    The model of :class:`lordclust.BLoRD`, for X or S in blocks of rows on the workers
+    of a dask cluster, with the same defaults and the same results up to rounding:
 
         max Tr(V'SV) + gamma ||V||_F^2   over   V >= 0,  V'1 = mu,  V mu = 1/n
 
-    for X or S in blocks of rows on the workers of a dask cluster. S and V stay there:
-    a Newton step of the projection brings k + k^2 numbers to the driver, and workers
-    send each other only the rows of V that their rows of S refer to. The iterations
-    are those of one machine, and so are the results, to rounding. A worker may be
-    lost: its blocks are read (or built) again by others, and the fit continues from the
-    last tau with the same result.
+    Workers build the graph, block against block, and solve the problem: a Newton step
+    of the projection brings k + k^2 numbers to the driver, and workers send each other
+    only the rows of V that their rows of S refer to. A worker may be lost: its blocks
+    are read (or built) again by others, and the fit continues with the same result.
 
-    Up to 20,000 samples the local solver also lets coarse paths from other starts
-    compete at tau = 0.4. They need S on one machine, and are left out here.
-
-    Unlike :class:`lordclust.BLoRD` it does not choose the shares: the defaults are
-    those of the paper, equal shares at tau = 1, and memberships are those of B-LoRD.
+    What the driver holds depends on ``start``. "auto" collects S (12 bytes for each
+    entry), the k leading principal components of X, and some n x k arrays: from these
+    the driver computes seeds, compares candidates and calibrates, as one machine does.
+    If they do not fit in its memory, an error is raised before the graph is built. With
+    "path" S and V never leave the workers.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    tau : float or "n", default=1.0
-        From soft (0) to hard (1), or the rule min(2 n^-0.24, 1).
-    proportions : array-like of shape (n_clusters,) or (prior, strength), optional
-        Shares of the clusters, as in :class:`lordclust.BLoRD`.
+    tau : float or {"auto", "n", "blocks"}, default="auto"
+        As in :class:`lordclust.BLoRD`.
+    proportions : "auto", "equal", array-like or (prior, strength), default="auto"
+        As in :class:`lordclust.BLoRD`.
+    rounding : {"argmax", "exact"}, optional
+        As in :class:`lordclust.BLoRD`: by default labels have exactly the shares that
+        are given. For "exact" the driver collects the memberships.
     affinity : {"knn", "precomputed"} or KNNGraph, default="knn"
         The graph of nearest neighbours of X, found block against block, with the
-        edges of ``KNNGraph().build(X)``; or X is S itself.
+        edges of ``KNNGraph(search="exact").build(X)``; or X is S itself.
+    start : {"auto", "path"}, default="auto"
+        For given tau and proportions. "auto": short paths in tau from what the graph
+        suggests. "path": follow the solution from tau = 0.02 up to ``tau``, which takes
+        longer. Up to 20,000 samples the local solver also lets coarse paths from other
+        starts compete at tau = 0.4; they need S on one machine, and are left out here.
     n_init : int or "auto", default="auto"
-        Number of paths; the best objective is kept. "auto": 1, or 5 if unequal shares
-        are given.
+        Number of starts; the best objective is kept. "auto": up to 4 short paths, or 1
+        path (5 if unequal shares are given).
     max_iter : int, default=4000
-        Maximum number of iterations for each tau of the path.
+        Maximum number of iterations of each descent.
     tol : float, default=1e-4
         Residual ||V - P(V - grad/L)||_F / ||V||_F at which a descent stops.
     random_state : int, RandomState or None, default=None
@@ -91,15 +107,19 @@ class BLoRD(BaseEstimator):
     Attributes
     ----------
     labels_ : dask array of int, shape (n,)
-        The most probable cluster of each sample, by blocks on the workers.
+        The cluster of each sample, by blocks on the workers.
     membership_ : dask array of shape (n, k)
-        P(y_i = j | x_i), by blocks on the workers.
+        P(y_i = j | x_i), by blocks on the workers; calibrated with ``tau="auto"``.
     proportions_, sizes_ : ndarray of shape (k,)
         The shares, and how many samples have each label.
     objective_, residual_, n_iter_, converged_, history_
-        Result of the best path, and the objective at each iteration of its last tau.
+        Result of the best descent, and the objective at each iteration of its last tau.
+    all_objectives_ : ndarray
+        Final objective of every start.
     tau_, gamma_, eigenvalues_
         The tau used, its gamma, and the extreme eigenvalues of S.
+    selection_ : Selection
+        With "auto": all candidates with their evidence and sizes.
     blocks_ : ndarray of int, shape (n_blocks,)
         Number of entries of S in each block.
     losses_ : int
@@ -110,7 +130,7 @@ class BLoRD(BaseEstimator):
     Examples
     --------
     >>> from distributed import Client
-    >>> model = BLoRD(10, tau=0.5)
+    >>> model = BLoRD(10)
     >>> model.fit(["x-0.npy", "x-1.npy"]).gather().labels_  # doctest: +SKIP
     array([3, 1, 1, ..., 0, 2, 2])
     """
@@ -119,9 +139,11 @@ class BLoRD(BaseEstimator):
         self,
         n_clusters: int = 8,
         *,
-        tau: Any = 1.0,
-        proportions: Any = None,
+        tau: Any = "auto",
+        proportions: Any = "auto",
+        rounding: str | None = None,
         affinity: Any = "knn",
+        start: str = "auto",
         n_init: Any = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
@@ -131,7 +153,9 @@ class BLoRD(BaseEstimator):
         self.n_clusters = n_clusters
         self.tau = tau
         self.proportions = proportions
+        self.rounding = rounding
         self.affinity = affinity
+        self.start = start
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -155,74 +179,143 @@ class BLoRD(BaseEstimator):
         -------
         self : object
         """
-        self._check_parameters()
+        driver = self._checked_driver()
         client = find_client(self.client)
         sources = find_sources(X, client)
         for _ in range(TRIES):
             try:
-                return self._fit(client, sources)
+                return self._fit(client, sources, driver)
             except (GoneError, LostError):
                 continue
         raise RuntimeError(
             f"Workers were lost in all {TRIES} attempts. Check the logs of the workers."
         )
 
-    def _check_parameters(self) -> None:
-        """Raise an error for parameters that no fit can use."""
-        if isinstance(self.tau, str):
-            if self.tau != "n":
-                raise unknown_name("tau rule", self.tau, ["n"])
-        else:
-            check_tau(self.tau)
+    def _checked_driver(self) -> Driver:
+        """Return the model of one machine; raise an error for wrong parameters."""
         if not isinstance(self.affinity, KNNGraph) and self.affinity not in (
             "knn",
             "precomputed",
         ):
             raise unknown_name("affinity", self.affinity, ["knn", "precomputed"])
-        if self.n_init != "auto":
-            check_count(self.n_init, "n_init")
-        check_count(self.max_iter, "max_iter")
-        check_positive(self.tol, "tol")
+        if not isinstance(self.start, str) or self.start not in STARTS:
+            raise unknown_name("start", self.start, STARTS)
+        shared = self.get_params(deep=False)
+        del shared["client"]
+        driver = Driver(**shared)
+        driver._check_parameters()
+        if self.start == "path" and self.tau == "blocks":
+            raise ValueError(
+                'tau="blocks" needs S on one machine, got start="path". Use '
+                'start="auto", or tau="n".'
+            )
+        if not driver._chooses():
+            driver.n_jobs = 1  # the workers follow one path at a time
+        return driver
 
-    def _fit(self, client: Any, sources: list[Any]) -> Self:
+    def _fit(self, client: Any, sources: list[Any], driver: Driver) -> Self:
         """Solve on the workers, and leave the results there."""
+        whole = self.start == "path"
         graph = isinstance(self.affinity, str) and self.affinity == "precomputed"
         build = None
         if not graph:
             knn = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-            build = GraphBuilder(knn)
+            build = GraphBuilder(knn, keep=driver._chooses())
+            if not whole:
+                build.check = self._check_memory
         crew = Crew(client, sources, graph=graph, build=build)
         try:
             k = check_n_clusters(self.n_clusters, crew.n)
-            prior, strength = split_proportions(self.proportions)
-            shares = check_proportions(prior, k)
-            crew.number(np.sqrt(shares))
-            if graph:
+            crew.number(np.full(k, k**-0.5))
+            if graph and whole:
                 check_symmetric(crew)
-            # Without arrays of n numbers.
-            mass, ones = (np.broadcast_to(x, crew.n) for x in (1 / crew.n, 1.0))
-            omega = Omega(np.sqrt(shares), mass, ones, strength=strength)
-            problem = BLoRDProblem.posed(None, omega, spectrum(crew))
-            solver = WorkerAscent(WorkerRows(crew, omega.mu), problem.omega)
-            crew.ask("spent")  # by the graph and the spectrum: not counted
-            self._solve(solver, problem)
-            self._keep_answers(solver, shares)
+            elif graph:
+                self._check_memory(crew.n, sum(self._count_entries(crew)))
+            if whole:
+                self._follow_path(crew, driver)
+            else:
+                self._collect(crew, driver, None if build is None else build.origin)
+            self.blocks_ = self._count_entries(crew)
+            self.losses_ = crew.losses
             return self
         finally:
             crew.close()
 
-    def _solve(self, solver: WorkerAscent, problem: BLoRDProblem) -> None:
+    def _check_memory(self, n: int, entries: int) -> None:
+        """Raise an error if S and the solver do not fit in the driver's memory."""
+        k = check_n_clusters(self.n_clusters, n)
+        check_memory(
+            solver_bytes(n, k, COPIES * entries),
+            f"The driver of BLoRD, for {n} samples and {k} clusters,",
+            'Pass tau, proportions, start="path" and rounding="argmax", which leave S '
+            "and V on the workers.",
+        )
+
+    def _count_entries(self, crew: Crew) -> Any:
+        """Return the number of entries of S in each block."""
+        counts = {b: c for one in crew.ask("stored") for b, c in one.items()}
+        return np.array([counts[b] for b in range(len(counts))])
+
+    # -- with S on the driver -----------------------------------------------------
+
+    def _collect(self, crew: Crew, driver: Driver, origin: Any) -> None:
+        """Choose on the driver, solve on the workers, and set the attributes."""
+        rows = driver.fit_on(crew, origin)
+        self.__dict__.pop("selection_", None)  # of an earlier fit
+        for name in FOUND:
+            if hasattr(driver, name):
+                setattr(self, name, getattr(driver, name))
+        self._kept = rows.hand_out(driver.membership_, driver.labels_)
+        self._join(rows)
+
+    def _join(self, rows: WorkerRows) -> None:
+        """Set the attributes that are blocks on the workers."""
+        P, y = self._kept
+        m = np.diff(rows.crew.starts).tolist()
+        self.membership_ = _joined(P, [(x, rows.k) for x in m], np.float64)
+        self.labels_ = _joined(y, [(x,) for x in m], np.int64)
+        self.traffic_ = rows.traffic()
+
+    # -- with S on the workers alone ----------------------------------------------
+
+    def _follow_path(self, crew: Crew, driver: Driver) -> None:
         """Follow the paths of the local solver, and keep the best of their ends."""
+        given, k = self.proportions, len(crew.mu)
+        given = None if isinstance(given, str) and given in EVEN else given
+        prior, strength = split_proportions(given)
+        shares = check_proportions(prior, k)
+        # Without arrays of n numbers.
+        mass, ones = (np.broadcast_to(x, crew.n) for x in (1 / crew.n, 1.0))
+        omega = Omega(np.sqrt(shares), mass, ones, strength=strength)
+        problem = BLoRDProblem.posed(None, omega, spectrum(crew))
+        rows = WorkerRows(crew, omega.mu)
+        rows.set_shares(omega.mu)
+        solver = WorkerAscent(rows, problem.omega)
+        crew.ask("spent")  # by the graph and the spectrum: not counted
+        exact = driver._rounds_exactly(omega)
+        if exact:
+            check_memory(
+                4.0 * 8 * crew.n * k,
+                f"Exact rounding of {crew.n} samples and {k} clusters on the driver",
+                'Pass rounding="argmax".',
+            )
+        self._solve(solver, problem)
+        self._keep_answers(solver, shares, exact)
+
+    def _solve(self, solver: WorkerAscent, problem: BLoRDProblem) -> None:
+        """Set the results of the path with the best objective; go to its end."""
         tau = tau_for_samples(solver.n) if self.tau == "n" else float(self.tau)
         self.tau_, self.gamma_ = tau, problem.tilt(tau)
         self.eigenvalues_ = tuple(problem.spectrum)
         count, best = count_starts(self.n_init, problem.omega), -np.inf
         seed_of_all = 0 if self.random_state is None else self.random_state
+        objectives = []
         for seed in start_seeds(count, seed_of_all):
             solver.put_random(seed)
             for _ in walk(solver, problem, tau, Limits(self.tol, self.max_iter)):
                 pass
             objective = solver.finish()
+            objectives.append(objective)
             if objective <= best:
                 continue
             best, solver.rows.best = objective, solver.rows.stamp
@@ -230,24 +323,29 @@ class BLoRD(BaseEstimator):
             self.objective_, self.residual_ = objective, progress.residual
             self.n_iter_ = max(1, progress.n_iter)
             self.converged_, self.history_ = solver.converged, solver.history()
+        self.all_objectives_ = np.array(objectives)
         if solver.rows.best != solver.rows.stamp:
             solver.rows.go_to_best()
 
-    def _keep_answers(self, engine: WorkerAscent, shares: FloatArray) -> None:
+    def _keep_answers(self, engine: WorkerAscent, shares: Any, exact: bool) -> None:
         """Set the fitted attributes, clusters in canonical order."""
-        crew, rows, mu = engine.rows.crew, engine.rows, engine.omega.mu
-        if not engine.omega.exact:
-            shares = mu * rows.columns()
-        sizes, firsts = rows.sizes()
-        order = order_by_size(sizes, firsts, mu)
-        P, y = self._kept = rows.memberships(order)
-        m, k = np.diff(crew.starts).tolist(), len(mu)
-        self.membership_ = _joined(P, [(x, k) for x in m], np.float64)
-        self.labels_ = _joined(y, [(x,) for x in m], np.int64)
-        self.sizes_, self.proportions_ = sizes[order], shares[order]
-        counts = {b: c for one in crew.ask("stored") for b, c in one.items()}
-        self.blocks_ = np.array([counts[b] for b in range(len(counts))])
-        self.losses_, self.traffic_ = crew.losses, rows.traffic()
+        rows, omega = engine.rows, engine.omega
+        sizes: Any
+        if not omega.exact:
+            shares = omega.mu * rows.columns()
+        if exact:
+            P = membership_from(rows.get(), omega.mu)
+            order, labels = numbered(P, shares, omega, exact)
+            sizes = np.bincount(labels, minlength=rows.k)
+            self._kept = rows.hand_out(P[:, order], labels)
+        else:
+            sizes, firsts = rows.sizes()
+            order = order_by_size(sizes, firsts, omega.mu)
+            sizes = sizes[order]
+            self._kept = rows.answers(order)
+        self.__dict__.pop("selection_", None)  # of an earlier fit
+        self.sizes_, self.proportions_ = sizes, shares[order]
+        self._join(rows)
         if not self.converged_:
             warn_user(
                 f"BLoRD stopped at max_iter={self.max_iter}, residual "

@@ -3,6 +3,7 @@
 Both share ``fit``: check, graph, problem, starts, solve or choose, round, keep.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -76,6 +77,7 @@ from lordclust.solver.checkpoint import (
     places,
     with_saved_spectrum,
 )
+from lordclust.solver.engine import Solver
 from lordclust.solver.links import Links, check_links
 from lordclust.solver.omega import Omega, make_omega
 from lordclust.solver.path import follow, late_taus
@@ -147,6 +149,10 @@ class DoublyStochasticClusterer(
     nonnegative = False
     #: The problem that is solved.
     problem_class: ClassVar[type[Problem]]
+    # Where seeds and solutions come from: other places if rows are on workers.
+    _seeds_from: Callable[..., Seeds] = Seeds
+    _make_solver: Callable[..., Solver] = staticmethod(make_solver)
+    _solve_from_labels: Callable[..., SolverResult] = staticmethod(solve_from_labels)
 
     # Parameters, set by the constructors of the two models.
     n_clusters: Any  # None if BLoRD chooses it
@@ -475,12 +481,12 @@ class DoublyStochasticClusterer(
         if self.algorithm == "paper":
             result = solve_by_paper(problem, t, start.V, limits)
         elif start.V.ndim == 1:
-            result = solve_from_labels(
+            result = self._solve_from_labels(
                 problem, start.V, t, limits,
                 n_threads=n_threads, dtype=self.dtype, device=self.device,
             )  # fmt: skip
         else:
-            solver = make_solver(
+            solver = self._make_solver(
                 problem, n_threads=n_threads, dtype=self.dtype, device=self.device
             )
             if start.taus or (self._uses_path() and isinstance(self.start, str)):
@@ -975,7 +981,7 @@ class BLoRD(DoublyStochasticClusterer):
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         omega, limits = problem.omega, Limits(self.tol, self.max_iter)
         X = None if self._is_precomputed() else request.X
-        seeds = Seeds(problem.S, len(omega.mu), X, request.scales)
+        seeds = self._seeds_from(problem.S, len(omega.mu), X, request.scales)
         seed = 0 if self.random_state is None else self.random_state
         # Links are edges of S alone; known labels tell more of shapes than Gaussians.
         reach = seeds.reach if request.links is None else None
@@ -1020,7 +1026,7 @@ class BLoRD(DoublyStochasticClusterer):
     ) -> Solution:
         """Return the solution in a cell, from the chosen labels."""
         t, omega = 1.0 if is_auto(self.tau) else self._goal(problem), problem.omega
-        result = solve_from_labels(
+        result = self._solve_from_labels(
             problem, best.labels, t, search.limits,
             n_threads=count_threads(self.n_jobs), dtype=self.dtype,
         )  # fmt: skip
