@@ -91,7 +91,9 @@ class Nearest:
             rows = slice(start, start + step)
             A = self.X[rows] - mean
             own = np.einsum("ij,ij->i", A, A)[:, None]
-            D = own + norms - 2 * (A @ B.T)
+            D = (-2 * A) @ B.T
+            D += norms
+            D += own
             if same:
                 at = np.arange(len(A))
                 D[at, start + at] = np.inf
@@ -103,6 +105,24 @@ class Nearest:
     ) -> None:  # fmt: skip
         """Measure the nearest by D again, by differences, and keep the best."""
         take = min(self.count + SPARE, D.shape[1])
+        # After the first blocks few are as near as the last neighbour known.
+        close = self.distance[rows, -1:] ** 2 + error >= D
+        counts = close.sum(axis=1)
+        used = np.arange(counts.max()) < counts[:, None]
+        if used.shape[1] <= 2 * take:
+            chosen = np.zeros(used.shape, dtype=np.int64)
+            chosen[used] = np.nonzero(close)[1]
+            gaps = np.where(used, self._measure(rows, chosen, D, Y), np.inf)
+            best = self._best(rows, chosen, gaps, keys, first)
+        else:
+            best = self._nearest(rows, D, error, Y, keys, first, take)
+        self.index[rows], self.keys[rows], self.distance[rows] = best
+
+    def _nearest(
+        self, rows: slice, D: FloatArray, error: FloatArray, Y: FloatArray,
+        keys: IntArray, first: int, take: int,
+    ) -> tuple[IntArray, IntArray, FloatArray]:  # fmt: skip
+        """Return the best among those known and the nearest by D, some to spare."""
         chosen = np.argpartition(D, take - 1, axis=1)[:, :take]
         gaps = self._measure(rows, chosen, D, Y)
         index, key, d = self._best(rows, chosen, gaps, keys, first)
@@ -115,7 +135,7 @@ class Nearest:
             gaps = self._measure(one, near, D[r : r + 1], Y)
             best = self._best(one, near, gaps, keys, first)
             index[r], key[r], d[r] = (x[0] for x in best)
-        self.index[rows], self.keys[rows], self.distance[rows] = index, key, d
+        return index, key, d
 
     def _measure(
         self, rows: slice, chosen: IntArray, D: FloatArray, Y: FloatArray
