@@ -1,7 +1,10 @@
 """B-LoRD on dask workers: bytes moved, and time next to the local solver.
 
-Usage: python -m benchmarks.distributed [N] writes distributed.json and the plan in
-docs/guide/scale.md; python -m benchmarks.distributed --page writes the plan alone.
+Usage, each of which rewrites the plan in docs/guide/scale.md:
+
+- python -m benchmarks.distributed [N]: measure whole paths, and the default call
+- python -m benchmarks.distributed --default [N]: measure the default call alone
+- python -m benchmarks.distributed --page: nothing but the plan
 """
 
 import json
@@ -21,7 +24,9 @@ from lordclust._core.versions import machine_facts
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "distributed.json"
-N, D, K, TAU, BLOCKS = 100_000, 16, 10, 0.3, 8
+N, N_DEFAULT, D, K, TAU, BLOCKS = 100_000, 50_000, 16, 10, 0.3, 8
+#: S stays on the workers: a whole path.
+PATH = {"tau": TAU, "proportions": None, "start": "path", "affinity": "precomputed"}
 #: The plan: samples, features, clusters and machines; and bytes per second of their
 #: network, 10 Gbit/s.
 PLAN = {"n": 10**8, "d": 100, "k": 10, "machines": 50}
@@ -55,25 +60,33 @@ def _count(n: int, noun: str) -> str:
 def local_row(S: Graph, n_jobs: int) -> Row:
     from lordclust import BLoRD
 
-    model = BLoRD(K, tau=TAU, affinity="precomputed", n_jobs=n_jobs)
+    model = BLoRD(K, **PATH, n_jobs=n_jobs)
     seconds, _ = clock(lambda: model.fit(S))
     place = f"local, {_count(n_jobs, 'thread')}"
     return {"where": place, "seconds": seconds} | _end(model)
 
 
-def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) -> Row:
+def fitted(
+    parts: list[Any], warm: list[Any], n_workers: int, **options: Any
+) -> tuple[float, Any]:
+    """Return the seconds of a fit on a cluster of its own, and the model."""
     from distributed import Client, LocalCluster
 
     from lordclust.distributed import BLoRD
 
-    options = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0"}
+    kind = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
-        LocalCluster(n_workers=n_workers, **options) as cluster,
+        LocalCluster(n_workers=n_workers, **kind) as cluster,
         Client(cluster) as client,
     ):
-        model = BLoRD(K, tau=TAU, affinity="precomputed", client=client)
+        model = BLoRD(K, client=client, **options)
         model.fit(warm)  # compiles, or loads what is compiled
-        seconds, _ = clock(lambda: model.fit(files))
+        seconds, _ = clock(lambda: model.fit(parts))
+        return seconds, model.gather()
+
+
+def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) -> Row:
+    seconds, model = fitted(files, warm, n_workers, **PATH)
     t = model.traffic_
     return {
         "where": f"{_count(n_workers, 'worker')}, {order} order",
@@ -92,6 +105,24 @@ def worker_row(files: list[str], warm: list[str], n_workers: int, order: str) ->
 
 def _end(model: Any) -> Row:
     return {"objective": model.objective_, "iterations at the end": model.n_iter_}
+
+
+def default_rows(n: int) -> list[Row]:
+    """Measure BLoRD(K) from samples to labels, here and on workers."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from lordclust import BLoRD
+
+    X, _ = samples(n)
+    local = BLoRD(K).fit(X[:2000])
+    rows = [{"where": "local", "seconds": clock(lambda: local.fit(X))[0], "ARI": 1.0}]
+    for workers in (1, 2):
+        parts, warm = np.array_split(X, BLOCKS), np.array_split(X[:2000], BLOCKS)
+        seconds, model = fitted(parts, warm, workers)
+        ari = float(adjusted_rand_score(local.labels_, model.labels_))
+        place = _count(workers, "worker")
+        rows.append({"where": place, "seconds": seconds, "ARI": ari})
+    return rows
 
 
 def search_rate() -> float:
@@ -158,7 +189,23 @@ def plan(results: Results) -> str:
         table(shown),
         _needs(results, one, two),
     ]
+    if "default" in results:
+        parts.insert(0, _default(results["default"]))
     return "\n\n".join(parts)
+
+
+def _default(measured: Any) -> str:
+    """Return the table of the default call."""
+    rows = [
+        {key: _rounded(value) for key, value in row.items()} for row in measured["rows"]
+    ]
+    one, two = (row["seconds"] for row in measured["rows"][1:])
+    return (
+        f"The default, `BLoRD({K})`, from {measured['n']:,} samples of {D} features to "
+        f"labels; two workers are {one / two:.2f} times as fast as one (goal: 1.5). "
+        f"ARI compares with the local labels.\n\n{table(rows)}\n\n"
+        'With `start="path"`, which leaves S and V on the workers:'
+    )
 
 
 DROPPED = ("workers", "order", "iterations at the end")
@@ -216,10 +263,13 @@ def _needs(results: Results, one: Any, two: Any) -> str:
 
 
 def main(args: list[str]) -> None:
-    if args != ["--page"]:
-        results = measure(int(args[0]) if args else N)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     results = json.loads(RESULTS.read_text())
+    if args[:1] not in (["--page"], ["--default"]):
+        results = measure(int(args[0]) if args else N)
+    if args != ["--page"]:
+        n = int(args[1]) if len(args) > 1 else N_DEFAULT
+        results["default"] = {"n": n, "rows": default_rows(n)}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     SCALE.write_text(with_block(SCALE.read_text(), "plan", plan(results)))
 
 
