@@ -749,3 +749,12 @@ def test_very_heavy_samples(Model):
     assert_feasible(model, w / w.sum())
     if Model is LoRD:
         assert np.diff(model.history_).max() <= 1e-3 * model.objective_
+
+
+def test_the_best_path_halfway_goes_on():
+    """Of a large problem: it is nearly as good as the best of all paths."""
+    X, _ = make_blobs(1400, 3, centers=15, cluster_std=2.0, random_state=0)
+    settings = {"tau": 1.0, "proportions": "equal"}
+    raced, all_ = BLoRD(15, **settings).fit(X), BLoRD(15, n_init=4, **settings).fit(X)
+    assert len(raced.all_objectives_) < len(all_.all_objectives_) == 4
+    assert raced.objective_ >= 0.997 * all_.objective_

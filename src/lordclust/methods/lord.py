@@ -80,7 +80,7 @@ from lordclust.solver.checkpoint import (
 from lordclust.solver.engine import Solver
 from lordclust.solver.links import Links, check_links
 from lordclust.solver.omega import Omega, make_omega
-from lordclust.solver.path import follow, late_taus
+from lordclust.solver.path import RACE, SHORT_FROM, follow, late_taus, solve_at
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
 from lordclust.solver.seeds import Seeds, completed
 from lordclust.solver.solve import (
@@ -126,6 +126,7 @@ class Start(NamedTuple):
     V: Graph  # or labels that have the requested shares
     taus: tuple[float, ...] = ()
     checkpoint: Checkpoint | None = None
+    reached: float = 0.0  # the tau that V was solved at
 
 
 class Solution(NamedTuple):
@@ -452,6 +453,9 @@ class DoublyStochasticClusterer(
         if request.checkpoint is not None:
             problem = with_saved_spectrum(problem, [one.checkpoint for one in starts])
         t, threads = self._goal(problem), count_threads(self.n_jobs)
+        n, k = problem.omega.shape
+        if is_auto(self.n_init) and n * k >= SHORT_FROM and len(starts) > 1:
+            starts = self._raced(problem, starts, threads)
         parallel, n_starts, enough = min(threads, len(starts)), len(starts), Event()
         n_threads = threads if parallel == 1 else 1
         run = partial(self._descend, problem, t, n_threads, n_starts, enough)
@@ -464,6 +468,41 @@ class DoublyStochasticClusterer(
         objectives = np.array([result.objective for result in found])
         best = found[int(np.argmin(problem.sign * objectives))]
         return Solution(best, problem, problem.omega, request.shares, t, objectives)
+
+    def _raced(
+        self, problem: Problem, starts: list[Start], n_threads: int
+    ) -> list[Start]:
+        """Return the starts, but of several short paths only the best, halfway.
+
+        A path with the best objective halfway nearly always ends with the best.
+        """
+        paths = [one for one in starts if len(one.taus) > 1]
+        others = [one for one in starts if len(one.taus) <= 1]
+        for until, count in RACE:
+            if len(paths) <= count or paths[0].taus[-1] <= until:
+                break
+            part = (until - paths[0].reached) / len(paths) / (1 + len(others))
+            run = partial(self._scout, problem, until, part)
+            with ThreadPoolExecutor(min(n_threads, len(paths))) as pool:
+                found = list(pool.map(run, paths))
+            found.sort(key=lambda pair: -pair[0])
+            paths = [one for _, one in found[:count]]
+        return paths + others
+
+    def _scout(
+        self, problem: Problem, until: float, part: float, start: Start
+    ) -> tuple[float, Start]:
+        """Follow a short path up to some tau; return the objective, and the rest."""
+        taus = tuple(tau for tau in start.taus if tau <= until)
+        solver = self._make_solver(problem, dtype=self.dtype, device=self.device)
+        limits = Limits(self.tol, self.max_iter).loose
+        solver.put(start.V)
+        for tau in taus:
+            solver.leave_saddle()
+            solve_at(solver, problem, tau, limits)
+        callbacks.step(self, f"tau {until:.3f}", part)
+        rest = Start(solver.get(), start.taus[len(taus) :], reached=until)
+        return solver.progress().objective, rest
 
     def _descend(
         self,
@@ -495,6 +534,7 @@ class DoublyStochasticClusterer(
                     solver, problem, t, limits,
                     start=start.V,
                     taus=start.taus,
+                    reached=start.reached,
                     checkpoint=start.checkpoint,
                     notify=lambda name, x: callbacks.step(self, name, x / n_starts),
                 )  # fmt: skip
@@ -675,8 +715,9 @@ class LoRD(DoublyStochasticClusterer):
     objective_, residual_, n_iter_, converged_, history_
         Result of the best descent, and its objective at each iteration, including the
         penalty of soft shares.
-    all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start.
+    all_objectives_ : ndarray
+        Final objective of every start that was followed to the end: with
+        ``n_init="auto"`` and a large V only the best of the short paths is.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float
@@ -853,8 +894,9 @@ class BLoRD(DoublyStochasticClusterer):
         Result of the best descent, and its objective at each iteration, including the
         penalty of soft shares. With ``tau="auto"``, of the descent at tau = 1 from the
         labels.
-    all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start.
+    all_objectives_ : ndarray
+        Final objective of every start that was followed to the end: with
+        ``n_init="auto"`` and a large V only the best of the short paths is.
     affinity_matrix_ : ndarray or csr_array, shape (n, n)
         The similarity S, without must-links and cannot-links.
     recall_ : float

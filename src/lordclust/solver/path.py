@@ -29,11 +29,13 @@ MEETING, SCOUTS, SCOUT_STEP, SCOUT_TOL = 0.4, 2, 0.06, 1e-3
 #: Above this many samples they are left out: a path takes long, and on the 70,000
 #: images of MNIST they did not change the accuracy.
 RACE_UP_TO = 20_000
-#: Taus of a short path before the last, those from labels, the latest first one, and
-#: LoRD's own.
+#: Taus of a short path before the last, its first one from labels, the latest first
+#: one, and LoRD's own.
 LATE = tuple(np.round(np.arange(0.1, 1.0, 0.05), 2).tolist())
-FROM_LABELS = tuple(np.round(np.arange(0.2, 1.0, 0.1), 2).tolist())
-LATEST, LORD_LATE = 0.3, 0.5
+#: From this many entries of V on, steps are twice as large, and paths race: up to each
+#: of these taus, then so many of the best go on.
+SHORT_FROM, RACE = 20_000, ((0.2, 2), (0.4, 1))
+FROM_LABELS, LATEST, LORD_LATE = 0.2, 0.3, 0.5
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
 #: Relative change of V in one step below which steps grow, above which they halve.
@@ -52,9 +54,10 @@ def late_taus(
     """
     if problem.lord:
         return (LORD_LATE,)
-    first = min(0.015 * np.sqrt(len(problem.omega.mu)), LATEST)
-    steps = FROM_LABELS if from_labels else LATE
-    return tuple(tau for tau in steps if first <= tau < last) or (last / 2,)
+    n, k = problem.omega.shape
+    first = max(min(0.015 * np.sqrt(k), LATEST), FROM_LABELS if from_labels else 0.0)
+    late = LATE[::2] if n * k >= SHORT_FROM or from_labels else LATE
+    return tuple(tau for tau in late if first <= tau < last) or (last / 2,)
 
 
 def adaptive_taus(
@@ -199,18 +202,20 @@ def follow(
     *,
     start: FloatArray,
     taus: Sequence[float] = (),
+    reached: float = 0.0,
     checkpoint: Checkpoint | None = None,
     notify: Callable[[str, float], bool],
 ) -> SolverResult:
     """Follow a path from a start or a checkpoint, and return its last solution.
 
-    A short path has ``taus`` before the last, which are solved less accurately.
-    ``notify`` is called with the name of each stop and its share of the path; if it
-    returns True, the path ends there and the problem is solved at ``last`` at once.
+    A short path has ``taus`` before the last, which are solved less accurately; its
+    start may be the solution at the tau ``reached``. ``notify`` is called with the name
+    of each stop and its share of the path; if it returns True, the path ends there and
+    the problem is solved at ``last`` at once.
     """
     if checkpoint is None or not checkpoint.resume(solver):
         solver.put(start)
-    before, grid, way = 0.0, None, None
+    before, grid, way = reached, None, None
     if taus:
         grid, way = np.array([*taus, last]), limits.loose
     for stop in walk(
