@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import signal
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)  # a plugin may have imported NumPy already
+
+# Tests press Ctrl-C, which a shell ignores for commands in the background.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from hypothesis import HealthCheck, settings

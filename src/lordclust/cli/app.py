@@ -5,11 +5,12 @@ Nothing slow is imported here, so ``--help`` and ``--version`` respond at once.
 
 import warnings
 from importlib import import_module
+from typing import Any
 
 import click
 
 from lordclust._version import __version__
-from lordclust.cli.exits import plain_errors
+from lordclust.cli.exits import plain_errors, say
 
 #: The commands, each in the module of the same name, with a line of help.
 COMMANDS = {
@@ -25,6 +26,11 @@ COMMANDS = {
 
 class Commands(click.Group):
     """The table of commands; each error is printed as one sentence."""
+
+    def make_context(self, *given: Any, **settings: Any) -> click.Context:
+        """Parse the arguments before the command; --help and --version print here."""
+        with plain_errors():
+            return super().make_context(*given, **settings)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
@@ -49,7 +55,7 @@ class Commands(click.Group):
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
     """Print a warning as one sentence."""
-    click.echo(f"Warning: {message}", err=True)
+    say(f"Warning: {message}")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

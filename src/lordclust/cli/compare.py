@@ -217,7 +217,7 @@ class Comparison:
                 "methods": summary.plain(self.rows),
                 "versions": library_versions(),
             }
-            click.echo(summary.to_json(document), nl=False)
+            tables.print_json(document)
             return
         rows = self.rows
         if sys.stdout.isatty():

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ import click
 
 from lordclust._core.memory import NotEnoughMemoryError
 from lordclust.cli import entry
-from lordclust.files.atomic import remove_hidden_files
+from lordclust.files.atomic import FULL, remove_hidden_files
 from lordclust.files.error import WriteError, printable
 
 if TYPE_CHECKING:
@@ -47,8 +48,18 @@ class Failure(click.ClickException):
     """A sentence for the user, and the exit code."""
 
     def __init__(self, message: str, exit_code: int = FAILED) -> None:
-        super().__init__("\n".join(map(printable, message.splitlines())))
+        super().__init__(_printable_lines(message))
         self.exit_code = exit_code  # type: ignore[misc]  # click's is of the class
+
+
+def say(message: str) -> None:
+    """Print a message on stderr."""
+    click.echo(_printable_lines(message), err=True)
+
+
+def _printable_lines(message: str) -> str:
+    """Return a message whose names, from files or arguments, do nothing."""
+    return "\n".join(map(printable, message.splitlines()))
 
 
 def debugging() -> bool:
@@ -68,7 +79,10 @@ def plain_errors() -> Iterator[None]:
     """Turn exceptions of the library into a sentence and an exit code."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+    except click.ClickException as error:
+        error.message = _printable_lines(error.message)  # type: ignore[misc]  # final
+        raise
+    except (click.exceptions.Exit, click.Abort, BrokenPipeError):
         raise  # click handles these, including a closed pipe
     except (Exception, KeyboardInterrupt) as error:
         if debugging():
@@ -93,12 +107,22 @@ def _failure(error: BaseException) -> Failure:
             "a sparse graph with --precomputed."
         )
     if isinstance(error, OSError):
+        if error.filename is None and error.errno in (*FULL, errno.EBADF):
+            return no_output(error)  # errors of files name them
         where = error.filename or "Reading or writing failed"
         return Failure(f"{where}: {error.strerror or error}.")
     return Failure(
         f"Unexpected {type(error).__name__}: {error}. This is a bug in lordclust; set "
         "LORDCLUST_DEBUG=1 to see the traceback."
     )
+
+
+def no_output(error: OSError) -> Failure:
+    """Return the failure of standard output, and drop what has not been written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # otherwise Python fails once more when it exits
+    os.close(nowhere)
+    return Failure(str(WriteError("-", error)))
 
 
 class Interrupts:
@@ -139,16 +163,17 @@ class Interrupts:
         first, self.requested = not self.requested, True
         if first:
             with suppress(RuntimeError):  # stderr may be in the middle of a line
-                click.echo(f"\n{self._message or ENDING}", err=True)
+                say(f"\n{self._message or ENDING}")
         if not first or self._message is None:
             raise KeyboardInterrupt
 
 
 @contextmanager
 def interruptible() -> Iterator[Interrupts]:
-    """Handle Ctrl-C while a command works."""
+    """Handle Ctrl-C while a command works, unless whoever started it ignores it."""
     interrupts = Interrupts()
-    if threading.current_thread() is not threading.main_thread():
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield interrupts  # only the main thread receives signals
         return
     before, show = signal.signal(signal.SIGINT, interrupts.handle), sys.unraisablehook

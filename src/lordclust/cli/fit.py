@@ -14,6 +14,7 @@ from lordclust.cli.exits import (
     Failure,
     how_to_resume,
     interruptible,
+    say,
 )
 from lordclust.cli.options import (
     FitRequest,
@@ -138,7 +139,7 @@ def fit(
         outputs.write(writers, interrupts)
     if not quiet:
         for line in summary.lines(run):
-            click.echo(line, err=True)
+            say(line)
     outputs.finish(writers, quiet=quiet)
     if interrupted:
         kept = "Interrupted; the best result so far has been kept."

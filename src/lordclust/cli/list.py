@@ -23,12 +23,11 @@ def list_(what: str, json_: bool) -> None:
 
     A table at a terminal, csv otherwise.
     """
-    from lordclust.cli.summary import to_json
-    from lordclust.cli.tables import print_rows
+    from lordclust.cli.tables import print_json, print_rows
 
     rows = _methods() if what == "methods" else _datasets()
     if json_:
-        click.echo(to_json(rows), nl=False)
+        print_json(rows)
     else:
         print_rows(rows)
 

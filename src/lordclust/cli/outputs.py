@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
-from lordclust.cli.exits import Failure, Interrupts
+from lordclust.cli.exits import Failure, Interrupts, no_output, say
 from lordclust.files.atomic import all_or_none, check_target, is_stream
 from lordclust.files.error import InputError, WriteError
 
@@ -48,6 +49,7 @@ class Outputs:
         self.targets = {o: t for o, t in targets.items() if t is not None}
         self.inputs, self.force, self.checkpoint = inputs, force, checkpoint
         self._check_names()
+        self._check_stdout()
         self._own: set[Path] = set()
         if checkpoint is not None:
             self._check_target(checkpoint, force=True)
@@ -76,16 +78,25 @@ class Outputs:
             )
         if self.checkpoint == STDOUT:
             raise click.UsageError("--checkpoint needs a file, not stdout.")
-        seen = {Path(name).resolve(): "the input" for name in self.inputs}
+        seen = {os.path.realpath(name): "the input" for name in self.inputs}
         files = dict(self.files)
         if self.checkpoint is not None:
             files["--checkpoint"] = Path(self.checkpoint)
         for option, path in files.items():
-            other = seen.setdefault(path.resolve(), option)
+            other = seen.setdefault(os.path.realpath(path), option)
             if other != option:
                 raise click.UsageError(
                     f"{option} {path} is also {other}. Pass another name."
                 )
+
+    def _check_stdout(self) -> None:
+        """Raise an error, before the work begins, if stdout is needed but closed."""
+        if STDOUT not in self.targets.values():
+            return
+        try:
+            os.write(1, b"")
+        except OSError as error:
+            raise no_output(error) from None
 
     def _written_by_the_same_run(self, checkpoint: str) -> set[Path]:
         """Return the files that the unfinished run of a checkpoint has written."""
@@ -99,7 +110,7 @@ class Outputs:
             return set()
         known = record if isinstance(record, dict) else {}
         existing = [path for path in self.files.values() if path.is_file()]
-        return {p for p in existing if known.get(str(p.resolve())) == _identity(p)}
+        return {p for p in existing if known.get(os.path.realpath(p)) == _identity(p)}
 
     def _write_record(self, hidden: Mapping[Path, Path]) -> None:
         """Record the files that are about to get their names."""
@@ -138,7 +149,7 @@ class Outputs:
         """List the files that were written, then print what goes to stdout."""
         if not quiet:
             for path in self.files.values():
-                click.echo(f"wrote {path}", err=True)
+                say(f"wrote {path}")
         for option in self.targets:
             if self.to_stdout(option):
                 writers[option](STDOUT, False)

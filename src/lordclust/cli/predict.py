@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
+from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
 from lordclust.cli.options import (
     InputOptions,
     force_option,
@@ -91,7 +91,7 @@ def predict(
         writers = sample_writers(samples, labels, P)
         outputs.write(writers, interrupts)
     if not quiet:
-        click.echo(_summary(samples, labels, P.shape[1]), err=True)
+        say(_summary(samples, labels, P.shape[1]))
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)

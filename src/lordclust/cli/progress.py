@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Self
 
-import click
-
-from lordclust.cli.exits import Interrupts
+from lordclust.cli.exits import Interrupts, say
+from lordclust.files.error import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +41,7 @@ class Display(logging.Handler):
             return
         self._progress = _bar(self.console, total is not None)
         self._progress.start()
-        self._task = self._progress.add_task(text, total=total)
+        self._task = self._progress.add_task(printable(text), total=total)
 
     def at(self, done: float, text: str | None = None) -> None:
         """Show how much of the stage is done, and a new text for it."""
@@ -51,11 +50,11 @@ class Display(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a line of the log, above the bar."""
-        text = record.getMessage()
+        text = printable(record.getMessage())
         if self.on:
             self.console.print(text, markup=False, highlight=False)
         elif not self.quiet:
-            click.echo(text, err=True)
+            say(text)
 
     def close(self) -> None:
         """Remove the bar from the terminal."""

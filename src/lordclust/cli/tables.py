@@ -18,7 +18,9 @@ from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import missing_extra
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.samples import Samples
+from lordclust.cli.summary import to_json
 from lordclust.files.atomic import is_stream
+from lordclust.files.error import visible
 from lordclust.files.writing import WRITABLE
 from lordclust.rounding.labels import normalized_entropy
 
@@ -86,10 +88,16 @@ def print_rows(rows: Sequence[Row]) -> None:
     if sys.stdout.isatty():
         draw(rows)
         return
-    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    sys.stdout.flush()
+    with files.atomic_file("-", text=True) as out:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def print_json(document: object) -> None:
+    """Print a JSON document."""
+    with files.atomic_file("-", text=True) as out:
+        out.write(to_json(document))
 
 
 def draw(
@@ -107,7 +115,7 @@ def draw(
     def shown(value: str | float | None) -> str:
         if isinstance(value, float):
             return f"{value:.3g}" if decimals is None else f"{value:.{decimals}f}"
-        return "" if value is None else str(value)
+        return "" if value is None else visible(str(value))
 
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)

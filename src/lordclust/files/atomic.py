@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import stat
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from lordclust.files.error import InputError, WriteError
+from lordclust.files.error import InputError, WriteError, visible
 
 if TYPE_CHECKING:  # imports numpy, which the command line loads late
     from lordclust._core.typing import PathLike
@@ -65,7 +66,8 @@ def atomic_file(
     Parameters
     ----------
     path : str or Path
-        The file; "-" is standard output. Pipes and devices are written to directly.
+        The file; "-" is standard output, where terminals get control characters in a
+        visible form. Pipes and devices are written to directly.
     force : bool, default=False
         Replace an existing file.
     text : bool, default=False
@@ -94,7 +96,8 @@ def atomic_file(
     'all of it'
     """
     if str(path) == "-":
-        yield sys.stdout if text else sys.stdout.buffer
+        with _standard_output(text) as out:
+            yield out
         sys.stdout.flush()
         return
     target = check_target(path, force)
@@ -115,6 +118,32 @@ def atomic_file(
             file.flush()
             os.fsync(file.fileno())
         part.complete = True
+
+
+@contextmanager
+def _standard_output(text: bool) -> Iterator[IO[Any]]:
+    """Yield standard output as a file: text in UTF-8, whatever the locale."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if not text:
+        yield sys.stdout.buffer
+    elif sys.stdout.isatty():
+        yield _Terminal()
+    elif buffer is None:  # a notebook
+        yield sys.stdout
+    else:
+        sys.stdout.flush()
+        out = io.TextIOWrapper(buffer, "utf-8", newline="", write_through=True)
+        try:
+            yield out
+        finally:
+            out.detach()  # it would close standard output
+
+
+class _Terminal(io.StringIO):
+    """A terminal, which obeys no characters of a table but the ends of its cells."""
+
+    def write(self, text: str, /) -> int:
+        return sys.stdout.write(visible(text, keep="\n\t"))
 
 
 @contextmanager
@@ -204,7 +233,8 @@ def check_target(path: PathLike, force: bool = False) -> Path:
     if os.path.islink(path) and not os.path.exists(path):
         raise InputError(
             path,
-            "this is a link to a file that does not exist. Pass the name of the file.",
+            "this is a link to itself or to a file that does not exist. Pass the name "
+            "of the file.",
         )
     folder = str(target.parent)
     if target.is_dir():

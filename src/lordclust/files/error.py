@@ -46,7 +46,12 @@ class WriteError(OSError):
         super().__init__(error.errno, error.strerror or str(error), str(path))
 
     def __str__(self) -> str:
-        return (
+        if self.filename == "-":
+            return (
+                f"standard output: it could not be written ({self.strerror}). Check "
+                "where it goes to, or pass the name of a file."
+            )
+        return printable(
             f"{self.filename}: it could not be written ({self.strerror}). Free some "
             "space, or choose another folder; an existing file of that name is "
             "unchanged."
@@ -81,7 +86,17 @@ def printable(text: str) -> str:
     if len(text) > LONGEST:
         half = LONGEST // 2
         text = f"{text[:half]} ... {text[-half:]}"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return visible(text)
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Return text with control characters in a visible form, such as \x1b.
+
+    Terminals obey them: they could hide text, or change what was printed before.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)
 
 
 def allowance(packed: int, *, text: bool = False) -> int:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
-from lordclust.files.error import ROOM, InputError
+from lordclust.files.error import ROOM, InputError, printable
 from lordclust.files.ids import is_mostly_text
 
 #: Samples and features, or similarities: a dense array or a scipy sparse one.
@@ -53,7 +53,8 @@ class Table:
     def __repr__(self) -> str:
         n, d = self.X.shape
         kind = "sparse, " if sparse.issparse(self.X) else ""
-        return f"Table of {n} samples, {d} features ({kind}from {self.source})"
+        source = printable(self.source)
+        return f"Table of {n} samples, {d} features ({kind}from {source})"
 
 
 @dataclass(frozen=True)
