@@ -52,7 +52,7 @@ class TestParquet:
     def test_text_and_missing_values(self, tmp_path):
         path = tmp_path / "x.parquet"
         write_table(path, {"x": [1.0, 2.0], "city": ["Bern", "Bern"]})
-        assert refused(path).startswith("column 'city' is of type string")
+        assert refused(path).startswith("column 'city' holds text, 'Bern' in row 0")
         write_table(path, {"x": [1.0, np.nan]}, force=True)
         assert "missing or infinite in 1 of 2 entries" in refused(path)
 

@@ -152,6 +152,23 @@ class TestTextInTheFirstColumn:
         assert place in message
         assert "column 'a'" in message if head else "column 0 (from 0)" in message
 
+    @pytest.mark.parametrize("cell", ["#N/A", "12%", "foo"])
+    def test_nor_in_parquet(self, tmp_path, cell):
+        for numbers in (NUMBERS[:, 0], np.arange(31)):
+            frame = pd.DataFrame({"a": [*map(str, numbers)], "b": NUMBERS[:, 1]})
+            frame.loc[7, "a"] = cell
+            frame.to_parquet(tmp_path / "t.parquet", index=False)
+            with pytest.raises(InputError) as caught:
+                read(tmp_path / "t.parquet")
+            place = f"column 'a' holds text, {cell!r} in row 7 (from 0)"
+            assert caught.value.message.startswith(place)
+
+    def test_whole_numbers_as_text_are_ids_in_parquet(self, tmp_path):
+        codes = [str(1000 + 7 * i) for i in range(31)]
+        frame = pd.DataFrame({"a": codes, "b": NUMBERS[:, 1]})
+        frame.to_parquet(tmp_path / "t.parquet", index=False)
+        assert read(tmp_path / "t.parquet").ids == codes
+
     def test_ids_may_have_some_numbers(self, tmp_path):
         first = [f"a{i}" if i % 15 else str(i) for i in range(31)]
         loaded = table(tmp_path, "sample,x,y,z\n" + lines(first))
@@ -161,7 +178,16 @@ class TestTextInTheFirstColumn:
 class TestWholeNumbers:
     @pytest.mark.parametrize(
         "name",
-        ["Unnamed: 0", "customer_id", "PassengerId", "index", "row-id", "id_patient"],
+        [
+            "Unnamed: 0",
+            "customer_id",
+            "PassengerId",
+            "index",
+            "row-id",
+            "id_patient",
+            "rownames",
+            "#",
+        ],
     )
     @pytest.mark.parametrize("first", [True, False])
     def test_names_of_ids(self, tmp_path, name, first):
@@ -210,9 +236,51 @@ class TestWholeNumbers:
         both = table(tmp_path, head + lines(order), id_column=False)
         np.testing.assert_array_equal(both.X[:, 0], order)
 
+    @pytest.mark.parametrize("place", [0, 2, 3])
+    @pytest.mark.parametrize("kind", [int, float])
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_row_numbers_at_any_place(self, tmp_path, place, kind, suffix):
+        order = np.random.default_rng(2).permutation(31)
+        frame = pd.DataFrame(NUMBERS, columns=["x", "y", "z"])
+        frame.insert(place, "number", order.astype(kind))
+        path = tmp_path / f"t.{suffix}"
+        (frame.to_csv if suffix == "csv" else frame.to_parquet)(path, index=False)
+        loaded = read(path)
+        np.testing.assert_array_equal(loaded.X, NUMBERS)
+        assert loaded.ids == [str(i) for i in order]
+        assert "column 'number' looks like ids" in loaded.notes[0]
+        assert read(path, id_column=False).X.shape == (31, 4)
+
+    def test_row_numbers_beside_ids_are_left_out(self, tmp_path):
+        frame = pd.DataFrame(NUMBERS, columns=["x", "y", "z"]).assign(number=range(31))
+        frame.insert(0, "name", [f"n{i}" for i in range(31)])
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        loaded = read(tmp_path / "t.csv")
+        assert (loaded.names, loaded.ids[0]) == (["x", "y", "z"], "n0")
+        assert "column 'number' looks like ids and is left out" in loaded.notes[0]
+
+    def test_ranks_are_features(self, tmp_path):
+        ranks = NUMBERS.argsort(axis=0).argsort(axis=0)
+        frame = pd.DataFrame(ranks, columns=["x", "y", "z"])
+        frame.to_parquet(tmp_path / "t.parquet", index=False)
+        assert read(tmp_path / "t.parquet").names == ["y", "z"]
+        frame.insert(0, "name", [f"n{i}" for i in range(31)])
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        assert read(tmp_path / "t.csv").names == ["x", "y", "z"]
+
+    def test_similarities_are_not_row_numbers(self, tmp_path):
+        S = 12 - np.abs(np.arange(12) - np.arange(12)[:, None])
+        np.savetxt(tmp_path / "t.csv", S, "%d", ",")
+        np.testing.assert_array_equal(read(tmp_path / "t.csv", precomputed=True).X, S)
+
     def test_different_numbers_with_gaps_are_a_feature(self, tmp_path):
         gaps = 3 * np.random.default_rng(2).permutation(31)
-        assert table(tmp_path, "people,x,y,z\n" + lines(gaps)).X.shape == (31, 4)
+        loaded = table(tmp_path, "people,x,y,z\n" + lines(gaps))
+        assert loaded.X.shape == (31, 4)
+        assert loaded.notes == (
+            "column 'people' with a different whole number in every row is a feature. "
+            "Pass id_column (--id-column) if these are ids.",
+        )
         few = "people,x,y,z\n" + lines(range(9), NUMBERS[:9])
         assert table(tmp_path, few).X.shape == (9, 4)
 

@@ -10,7 +10,13 @@ from lordclust._core.typing import FloatArray
 from lordclust._core.validation import missing_extra
 from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
-from lordclust.files.ids import are_row_numbers, names_ids
+from lordclust.files.ids import (
+    are_row_numbers,
+    is_mostly_text,
+    is_number,
+    is_whole,
+    names_ids,
+)
 from lordclust.files.source import Source
 from lordclust.files.table import (
     Matrix,
@@ -21,6 +27,7 @@ from lordclust.files.table import (
     check_sparse,
     not_numeric,
     position,
+    quoted,
     shortened,
 )
 
@@ -49,14 +56,15 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     without = roles.set_aside([0])
     if roles.first_may_hold_ids() and without.features:
         roles = without if _looks_like_ids(table.column(names[0])) else roles
-
-    def texts(column: int) -> list[str]:
-        return _texts(table.column(names[column]))
-
-    roles = roles.with_ids(texts, path, _index_columns(schema))
     X = np.empty((table.num_rows, len(roles.features)))
     for place, j in enumerate(roles.features):
         X[:, place] = _numbers(table.column(names[j]), names[j], path)
+    roles, X, numbers = roles.without_row_numbers(X)
+
+    def texts(column: int) -> list[str]:
+        return numbers.get(column) or _texts(table.column(names[column]))
+
+    roles = roles.with_ids(texts, path, _index_columns(schema))
     return roles.table(X, texts, path)
 
 
@@ -124,7 +132,9 @@ def _looks_like_ids(column: Any) -> bool:
     """Return whether an Arrow column holds different texts, or numbers the rows."""
     kind = str(column.type)
     if "string" in kind:
-        return len(set(_texts(column))) == len(column)
+        texts = _texts(column)
+        plausible = is_mostly_text(texts) or all(map(is_whole, texts))
+        return plausible and len(set(texts)) == len(texts)
     if not kind.startswith(("int", "uint")) or column.null_count or not len(column):
         return False
     values = column.to_numpy()
@@ -154,11 +164,22 @@ def _text(value: object) -> str:
 def _numbers(column: Any, name: str, path: str) -> FloatArray:
     """Return an Arrow column as float64; missing cells are NaN."""
     kind = "string" if _is_text(column.type) else str(column.type)
+    if kind == "string" and len(column):
+        raise _text_in(column, name, path)
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
         raise not_numeric(path, f"{name!r} is of type {kind}")
     if column.null_count or kind == "bool":
         return np.array(column.to_pylist(), dtype=np.float64)
     return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def _text_in(column: Any, name: str, path: str) -> InputError:
+    """Return the error for text in a feature, with the first cell that is no number."""
+    texts = _texts(column)
+    row = next((i for i, text in enumerate(texts) if not is_number(text)), 0)
+    return not_numeric(
+        path, f"{name!r} holds text, {quoted(texts[row])} in row {row} (from 0)"
+    )
 
 
 def read_h5ad(source: Source, options: ReadOptions) -> Table:

@@ -6,15 +6,20 @@ sorted table it would give the classes away. A column is taken for ids
 - if it is an index of pandas, or its name is that of an index or an id
   (``Unnamed: 0``, ``index``, ``id``, ``customer_id``, ``PassengerId``), at any place;
 - if it is the first column and holds text in nearly all rows;
-- if it is the first column and numbers the rows: at least 10 whole numbers without a
-  gap, in any order, or different whole numbers padded with zeros.
+- if it numbers the rows: at least 10 whole numbers without a gap, in any order. If all
+  columns do, they are ranks, and only the first holds ids;
+- if it is the first column and holds different whole numbers padded with zeros.
 
-Other columns of whole numbers are features, even if all of them differ. ``columns`` and
-``id_column`` take precedence over these rules.
+Other columns of whole numbers are features, even if all of them differ; one or two of
+these are mentioned. ``columns`` and ``id_column`` take precedence over these rules.
 """
 
 import re
 from collections.abc import Sequence
+
+import numpy as np
+
+from lordclust._core.typing import FloatArray
 
 #: Cells that mean a missing value, in lower case; pandas reads the same ones.
 MISSING = frozenset({
@@ -33,7 +38,9 @@ _SURE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _ID_NAMES = re.compile(
-    r"index|names?|uuid|guid|row_?id|.*[_\-. ]id|id[_\-. ].*", re.IGNORECASE
+    r"index|idx|names?|uuid|guid|#|row[_\-. ]?(id|names?|numbers?|num|nr|no)"
+    r"|.*[_\-. ]id|id[_\-. ].*",
+    re.IGNORECASE,
 )
 _CAMEL_NAMES = re.compile(r".*[a-z0-9](Id|ID)")
 _TEXT_NAMES = re.compile(
@@ -82,6 +89,20 @@ def are_row_numbers(cells: Sequence[str]) -> bool:
     if padded and any(cell[0] == "0" for cell in cells):
         return True
     return n >= FEWEST_ROWS and max(distinct) - min(distinct) == n - 1
+
+
+def distinct_wholes(X: FloatArray) -> list[int]:
+    """Return the columns with a different whole number in each of enough rows."""
+    if len(X) < FEWEST_ROWS:
+        return []
+    head = X[:FEWEST_ROWS]  # rules most columns out without reading them
+    likely = np.flatnonzero((head == np.floor(head)).all(axis=0))
+    return [
+        int(j)
+        for j in likely
+        if len(np.unique(X[:, j])) == len(X)
+        and np.array_equal(X[:, j], np.floor(X[:, j]))
+    ]
 
 
 def is_number(cell: str) -> bool:

@@ -62,8 +62,8 @@ def read(
         The column (npz, mat: the array; h5ad: the column of obs) of classes.
     id_column : str or int, or False, optional
         The column of ids; False if there is none. By default an index of pandas, a
-        column with the name of an id (id, index, customer_id), or the first one if it
-        holds text or numbers the rows; see the notes.
+        column with the name of an id (id, index, customer_id), one that numbers the
+        rows, or the first one if it holds text; see the notes.
     header : bool or "auto", default="auto"
         Whether the first line of csv or tsv names the columns. "auto": if it has text
         above numbers, or the numbers 0, 1, 2, ... that pandas writes.
@@ -87,10 +87,10 @@ def read(
     decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
     symmetric by the larger weight, and duplicate edges raise an error.
 
-    Columns of ids are never features, unless ``columns`` lists them. The first column
-    numbers the rows if it holds at least 10 whole numbers without a gap, in any order.
-    Other whole numbers are features, even if all of them differ. What was decided is
-    in ``Table.notes``, and logged.
+    Columns of ids are never features, unless ``columns`` lists them. A column numbers
+    the rows if it holds at least 10 whole numbers without a gap, in any order. Other
+    whole numbers are features, even if all of them differ. What was decided is in
+    ``Table.notes``, and logged.
 
     Examples
     --------

@@ -11,7 +11,10 @@ from scipy import sparse
 from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
 from lordclust.files.error import ROOM, InputError, printable
-from lordclust.files.ids import is_mostly_text
+from lordclust.files.ids import distinct_wholes, is_mostly_text
+
+#: Number of features that are mentioned if they may be ids; more are counts.
+_FEW = 2
 
 #: Samples and features, or similarities: a dense array or a scipy sparse one.
 Matrix: TypeAlias = Any
@@ -92,6 +95,7 @@ class Roles:
     id: int | None
     requested: list[int] | None = None
     guess: bool = True
+    precomputed: bool = False
     aside: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -115,6 +119,7 @@ class Roles:
             None if listed is None
             else [position(c, names, width, path, "columns") for c in listed],
             guess=ids is not False,
+            precomputed=options.precomputed,
         )  # fmt: skip
 
     @property
@@ -137,6 +142,33 @@ class Roles:
     def set_aside(self, columns: Iterable[int]) -> Self:
         """Return the roles without some columns of ids among the features."""
         return replace(self, aside=frozenset(columns))
+
+    def is_square(self, rows: int) -> bool:
+        """Return whether the table holds similarities and no other column."""
+        return self.precomputed and rows == self.width
+
+    def without_row_numbers(
+        self, X: FloatArray
+    ) -> tuple[Self, FloatArray, dict[int, list[str]]]:
+        """Return the roles, features and texts with row numbers set aside as ids.
+
+        If all features number the rows, they are ranks.
+        """
+        if self.requested is not None or not self.guess or self.is_square(len(X)):
+            return self, X, {}
+        distinct, features = distinct_wholes(X), self.features
+        numbered = [p for p in distinct if np.ptp(X[:, p]) == len(X) - 1]
+        if len(numbered) == X.shape[1]:
+            return self, X, {}
+        texts = {features[p]: [str(int(x)) for x in X[:, p]] for p in numbered}
+        roles = self.set_aside({*self.aside, *texts})
+        others = [self.title(features[p]) for p in distinct if p not in numbered]
+        if 0 < len(others) <= _FEW and len(distinct) < X.shape[1]:
+            roles = roles.noted(
+                f"column {' and '.join(others)} with a different whole number in every "
+                "row is a feature. Pass id_column (--id-column) if these are ids."
+            )
+        return roles, np.delete(X, numbered, axis=1) if numbered else X, texts
 
     def noted(self, note: str) -> Self:
         """Return the roles with a note for the user."""

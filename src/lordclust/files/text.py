@@ -294,8 +294,11 @@ class _Columns:
             )
         X = np.concatenate(self.chunks)
         self.chunks.clear()
-        if self.first and are_row_numbers(self.first):
+        square = self.roles.is_square(len(X))
+        if self.first and not square and are_row_numbers(self.first):
             self.roles, self.texts[0] = self.roles.set_aside([0]), self.first
             X = X if self.roles.requested is not None else X[:, 1:]
+        self.roles, X, numbers = self.roles.without_row_numbers(X)
+        self.texts |= numbers
         roles = self.roles.with_ids(self.texts.__getitem__, self.path)
         return roles.table(X, self.texts.__getitem__, self.path)
