@@ -264,6 +264,19 @@ def test_a_damaged_record_means_force(run, points, tmp_path, monkeypatch):
         assert run(*arguments, "-o", out).exit_code == 1
 
 
+def test_another_file_in_place_of_the_record_is_kept(run, points, tmp_path):
+    file, record = tmp_path / "run.ckpt", tmp_path / "run.ckpt.outputs"
+    arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
+    record.write_text("mine")
+    result = run(*arguments)
+    assert (result.exit_code, record.read_text()) == (1, "mine")
+    assert "this is not the record of a run" in result.stderr
+    record.unlink()
+    record.symlink_to("elsewhere")
+    assert run(*arguments).exit_code == 1
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_checkpoint_holds_no_time(killed, points, tmp_path):
     file = tmp_path / "run.ckpt"
     killed(2, "fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)

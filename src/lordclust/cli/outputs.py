@@ -102,13 +102,19 @@ class Outputs:
         """Return the files that the unfinished run of a checkpoint has written."""
         from lordclust.solver.checkpoint import exists
 
-        if not exists(checkpoint):
+        record = Path(f"{checkpoint}{RECORD}")
+        self._check_target(record, force=True)
+        if not exists(checkpoint) and not record.exists():
             return set()
         try:
-            record = json.loads(Path(f"{checkpoint}{RECORD}").read_text("utf-8"))
+            known = json.loads(record.read_text("utf-8")) if record.exists() else {}
         except (OSError, ValueError, RecursionError):
-            return set()
-        known = record if isinstance(record, dict) else {}
+            known = None
+        if not isinstance(known, dict):  # a file of somebody else, or damaged
+            raise Failure(
+                f"{record}: this is not the record of a run, which --checkpoint keeps "
+                "under that name. Delete it, or pass another checkpoint."
+            )
         existing = [path for path in self.files.values() if path.is_file()]
         return {p for p in existing if known.get(os.path.realpath(p)) == _identity(p)}
 
