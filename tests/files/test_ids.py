@@ -259,6 +259,15 @@ class TestWholeNumbers:
         assert (loaded.names, loaded.ids[0]) == (["x", "y", "z"], "n0")
         assert "column 'number' looks like ids and is left out" in loaded.notes[0]
 
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    @pytest.mark.parametrize("name", ["weight", "customer_id"])
+    def test_numeric_columns_are_never_ids(self, tmp_path, suffix, name):
+        frame = pd.DataFrame(NUMBERS, columns=["x", "y", "z"]).assign(w=range(31))
+        frame, path = frame.rename(columns={"w": name}), tmp_path / f"t.{suffix}"
+        (frame.to_csv if suffix == "csv" else frame.to_parquet)(path, index=False)
+        assert read(path).names == ["x", "y", "z"]
+        assert read(path, numeric=[name]).names == ["x", "y", "z", name]
+
     def test_ranks_are_features(self, tmp_path):
         ranks = NUMBERS.argsort(axis=0).argsort(axis=0)
         frame = pd.DataFrame(ranks, columns=["x", "y", "z"])

@@ -87,6 +87,7 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
         id_column=False if reading.id_column == "none" else reading.id_column,
         header={"yes": True, "no": False}.get(reading.header or "", "auto"),
         precomputed=precomputed,
+        numeric=aside,
     )
     taken, X, names = _set_aside(table, aside)
     known = None

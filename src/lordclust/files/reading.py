@@ -43,6 +43,7 @@ def read(
     id_column: str | int | bool | None = None,
     header: bool | str = "auto",
     precomputed: bool = False,
+    numeric: Sequence[str] = (),
 ) -> Table:
     """Read samples, or their similarities, from a file.
 
@@ -70,6 +71,9 @@ def read(
     precomputed : bool, default=False
         The file holds the similarities between all samples. A .txt is then a list of
         edges, and h5ad gives its connectivities.
+    numeric : list of str, default=()
+        Names of columns that are never ids, whatever they look like: weights, for
+        example, may number the rows.
 
     Returns
     -------
@@ -104,7 +108,9 @@ def read(
     source = Source(str(path))
     if not isinstance(header, bool):
         check_choice(header, ["auto"], "header")
-    options = ReadOptions(columns, label_column, id_column, header, precomputed)
+    options = ReadOptions(
+        columns, label_column, id_column, header, precomputed, numeric
+    )
     kind = _format(source.path, format, precomputed)
     damaged = (
         f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "

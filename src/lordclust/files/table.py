@@ -69,6 +69,7 @@ class ReadOptions:
     id_column: str | int | bool | None = None
     header: bool | str = "auto"
     precomputed: bool = False
+    numeric: Sequence[str] = ()
 
     def listed(self) -> list[str | int] | None:
         """Return the list of requested columns; text is split at commas."""
@@ -96,6 +97,7 @@ class Roles:
     requested: list[int] | None = None
     guess: bool = True
     precomputed: bool = False
+    numeric: frozenset[int] = frozenset()
     aside: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -120,6 +122,9 @@ class Roles:
             else [position(c, names, width, path, "columns") for c in listed],
             guess=ids is not False,
             precomputed=options.precomputed,
+            numeric=frozenset(
+                j for j, name in enumerate(names or ()) if name in options.numeric
+            ),
         )  # fmt: skip
 
     @property
@@ -132,7 +137,7 @@ class Roles:
 
     def may_hold_ids(self, column: int) -> bool:
         """Return whether a column may hold ids without being declared."""
-        taken = (self.label, self.id, *(self.requested or ()))
+        taken = (self.label, self.id, *(self.requested or ()), *self.numeric)
         return self.guess and column < self.width and column not in taken
 
     def first_may_hold_ids(self) -> bool:
@@ -156,7 +161,8 @@ class Roles:
         """
         if self.requested is not None or not self.guess or self.is_square(len(X)):
             return self, X, {}
-        distinct, features = distinct_wholes(X), self.features
+        features = self.features
+        distinct = [p for p in distinct_wholes(X) if features[p] not in self.numeric]
         numbered = [p for p in distinct if np.ptp(X[:, p]) == len(X) - 1]
         if len(numbered) == X.shape[1]:
             return self, X, {}
