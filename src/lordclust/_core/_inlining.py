@@ -2,8 +2,8 @@
 
 By default numba optimises each function and makes machine code of it, with a wrapper
 for Python, even if all its callers contain a copy: most of the time of a compilation.
-This module and _lanes_llvm.py are the only ones that use internals of numba; where
-they have changed, functions are compiled as numba does by default.
+This module, _cache.py and solver/_lanes_llvm.py are the only ones that use internals of
+numba; where they have changed, functions are compiled as numba does by default.
 """
 
 from typing import Any

@@ -10,6 +10,7 @@ none: there is much less to compile.
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ import numba
 from numba.core import event
 
 from lordclust._core import _inlining
+from lordclust._core._cache import SafeCache
 from lordclust._core.compiling import CLOCK
 
 SAFE_FASTMATH = {"reassoc", "contract", "nsz"}
@@ -54,10 +56,11 @@ event.register("numba:compile", Watch())
 
 def njit(function: Any, *, counts: bool = True) -> Any:
     """Compile a function on its first call, and cache it on disk if possible."""
-    try:
-        return numba.njit(cache=True, _nrt=counts, **_SETTINGS)(function)
-    except RuntimeError:  # neither the package's folder nor the user's is writable
-        return numba.njit(_nrt=counts, **_SETTINGS)(function)
+    compiled = numba.njit(_nrt=counts, **_SETTINGS)(function)
+    # Neither the package's folder nor the user's may be writable.
+    with suppress(Exception):
+        compiled._cache = SafeCache(function)
+    return compiled
 
 
 def njit_with(*modules: ModuleType, counts: bool = True) -> Callable[[Any], Any]:
