@@ -181,6 +181,29 @@ def test_finds_clear_clusters(Model):
     np.testing.assert_array_equal(labels, model.labels_)
 
 
+@pytest.mark.parametrize("tau", ["auto", 1.0])
+@pytest.mark.parametrize("proportions", ["auto", "equal"])
+def test_as_many_clusters_as_samples(tau, proportions):
+    model = BLoRD(90, tau=tau, proportions=proportions).fit(X)
+    np.testing.assert_array_equal(model.labels_, np.arange(90))
+    np.testing.assert_array_equal(model.membership_, np.eye(90))
+    assert model.converged_
+    assert len(model.all_objectives_) == 1
+    if "auto" in (tau, proportions):
+        assert model.selection_.sources == ["given"]
+
+
+def test_few_starts_where_most_clusters_have_one_sample():
+    assert len(LoRD(90).fit(X).all_objectives_) == 1
+    assert len(LoRD(60).fit(X).all_objectives_) == 1
+    assert len(LoRD(60, n_init=2).fit(X).all_objectives_) == 2
+    shares = np.arange(1.0, 61.0) / np.arange(1.0, 61.0).sum()
+    model = BLoRD(60, tau=1.0, proportions=shares).fit(X)
+    assert len(model.all_objectives_) == 1
+    model = BLoRD(60, proportions=shares).fit(X)
+    assert model.selection_.sources == ["sized cut"]
+
+
 @MODELS
 def test_fit_transform_is_the_membership(Model):
     model = Model(3)

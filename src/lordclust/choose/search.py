@@ -240,11 +240,11 @@ def _within(problem: Problem, one: Candidate) -> Trail:
 
 def _late(problem: Problem, search: Search) -> list[Trail]:
     """Return short paths for the shares of the problem; a large one, hard at once."""
-    hard = []
+    hard, (n, k) = [], problem.omega.shape
     if problem.omega.exact:
         labels = search.seeds.sized_cut(problem.omega)
         hard = [Trail("sized cut", problem, labels, (1.0,))]
-        if is_large(problem):
+        if is_large(problem) or 2 * k > n:  # most clusters have one sample
             return hard
     starts = search.seeds.starts(problem.omega, search.draws)
     return hard + [

@@ -419,15 +419,18 @@ class DoublyStochasticClusterer(
 
     def _seeded(self, problem: Problem) -> list[Start]:
         """Return short paths that start from what the graph suggests."""
-        omega = problem.omega
-        seeds = Seeds(problem.S, len(omega.mu))
+        omega, (n, k) = problem.omega, problem.omega.shape
+        if omega.one_each:
+            return [Start(np.arange(n))]
+        seeds, crowded = Seeds(problem.S, k), 2 * k > n  # most have one sample
         hard = []
         if not problem.lord and omega.exact:
             hard = [Start(seeds.sized_cut(omega))]
             large = is_large(problem) and self._goal(problem) >= HARD
-            if large or seeds.clear_cut(omega) is not None:
+            if large or crowded or seeds.clear_cut(omega) is not None:
                 return hard
-        count = MIXTURES if is_auto(self.n_init) else int(self.n_init)
+        few = 1 if crowded else MIXTURES
+        count = few if is_auto(self.n_init) else int(self.n_init)
         seed = 0 if self.random_state is None else self.random_state
         goal, draws = self._goal(problem), start_seeds(count, seed)
         starts = [
@@ -435,7 +438,7 @@ class DoublyStochasticClusterer(
             for _, V, labels in seeds.starts(omega, draws)
         ]
         starts += hard
-        return starts if is_auto(self.n_init) else starts[:count]
+        return starts if is_auto(self.n_init) and not crowded else starts[:count]
 
     # -- solve --------------------------------------------------------------------
 
@@ -667,8 +670,8 @@ class LoRD(DoublyStochasticClusterer):
         (n, n_clusters) is taken as V, one of shape (n,) as the labels of another
         clustering.
     n_init : int or "auto", default="auto"
-        Number of starts; the best objective is kept. "auto": up to 4 starts, 1 path (5
-        if unequal shares are given), or 10 random starts.
+        Number of starts; the best objective is kept. "auto": up to 4 starts (1 if
+        k > n/2), 1 path (5 if unequal shares are given), or 10 random starts.
     max_iter : int, default=4000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -807,7 +810,7 @@ class BLoRD(DoublyStochasticClusterer):
     ----------
     n_clusters : int or None, default=8
         Number of clusters k. None: the number that :func:`lordclust.suggest_k` would
-        suggest, from 2 to 20.
+        suggest, from 2 to 20. If it is n, each sample is a cluster of its own.
     tau : float or {"auto", "n", "blocks"}, default="auto"
         "auto": the labels with the most evidence, with calibrated probabilities. A
         number: B-LoRD at this tau, from soft (0) to hard (1). "n" and "blocks": the
@@ -843,8 +846,8 @@ class BLoRD(DoublyStochasticClusterer):
         Sinkhorn-scaled random points. An array of shape (n, n_clusters) is taken as V,
         one of shape (n,) as the labels of another clustering.
     n_init : int or "auto", default="auto"
-        Number of starts; the best objective is kept. "auto": up to 4 short paths, 1
-        path (5 if unequal shares are given), or 10 random starts.
+        Number of starts; the best objective is kept. "auto": up to 4 short paths (1
+        if k > n/2), 1 path (5 if unequal shares are given), or 10 random starts.
     max_iter : int, default=4000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -1039,7 +1042,9 @@ class BLoRD(DoublyStochasticClusterer):
             request.links,
         )
         keeps_names = omega.known is not None
-        if isinstance(self.start, str):
+        if isinstance(self.start, str) and omega.one_each:
+            best, selection = given(search, omega, np.arange(len(omega.mu)))
+        elif isinstance(self.start, str):
             best, selection = choose(problem, search, shares=self._finds_shares())
         else:
             start = completed(check_start_labels(self.start, *omega.shape), seeds)
@@ -1048,7 +1053,9 @@ class BLoRD(DoublyStochasticClusterer):
         callbacks.step(self, "choice", max(0.0, 1 - sum(search.done)))
         if not self._finds_shares():
             return self._within(problem, best, request.shares, selection, search)
-        labels = best.labels if keeps_names else by_size(best.labels)
+        labels = best.labels
+        if not keeps_names:  # numbered by size: the shares to start from are equal
+            labels = np.argsort(canonical_order(labels, omega.mu))[labels]
         problem = cell_of(labels, problem)
         best = best._replace(labels=labels)
         return self._within(problem, best, problem.omega.mu**2, selection, search)
@@ -1073,7 +1080,7 @@ class BLoRD(DoublyStochasticClusterer):
             n_threads=count_threads(self.n_jobs), dtype=self.dtype,
         )  # fmt: skip
         labels = None
-        if is_auto(self.tau):
+        if is_auto(self.tau) and not omega.one_each:  # where nothing is in doubt
             # Labels that were given may not have the requested sizes.
             labels = best.labels if isinstance(self.start, str) else None
             if self._finds_shares():
@@ -1173,13 +1180,6 @@ class BLoRD(DoublyStochasticClusterer):
             labels.append(numbered(P, shares, omega, self._rounds_exactly(omega))[1])
         objectives = [end.objective for end in ends]
         return compared(self.labels_, labels, objectives, len(self.sizes_))
-
-
-def by_size(labels: IntArray) -> IntArray:
-    """Return labels numbered by decreasing size, then by their first sample."""
-    sizes = np.bincount(labels)
-    order = canonical_order(labels, np.full(len(sizes), 1 / len(sizes)))
-    return np.asarray(np.argsort(order)[labels])
 
 
 def numbered(

@@ -70,6 +70,12 @@ class Omega:
         return len(self.mass), len(self.mu)
 
     @property
+    def one_each(self) -> bool:
+        """Whether the only hard V have each sample as a cluster of its own."""
+        alike = self.equal and self.known is None and np.ptp(self.mu) == 0
+        return len(self.mu) == len(self.mass) and self.exact and bool(alike)
+
+    @property
     def equal(self) -> bool:
         """Whether all samples have the same weight."""
         return bool(np.all(self.weight == 1))
