@@ -439,6 +439,18 @@ def test_samples_in_any_form(Model, form):
 
 
 @MODELS
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_a_later_change_of_the_input_has_no_effect(Model, form):
+    data, graph = form(CLEAR), form(KNNGraph().build(CLEAR).toarray())
+    model, other = Model(3).fit(data), Model(3, affinity="precomputed").fit(graph)
+    wanted = model.predict_proba(CLEAR), dense(other.affinity_matrix_).copy()
+    for given in (data, graph):
+        np.asarray(given.data if sparse.issparse(given) else given)[:] = 7.0
+    np.testing.assert_array_equal(model.predict_proba(CLEAR), wanted[0])
+    np.testing.assert_array_equal(dense(other.affinity_matrix_), wanted[1])
+
+
+@MODELS
 def test_samples_of_bool(Model):
     rng = np.random.default_rng(0)
     data = np.repeat(np.eye(3, 30, dtype=bool), 12, axis=0)

@@ -62,6 +62,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
             return validate_data(
                 self, X, accept_sparse=accept, accept_large_sparse=True,
                 dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
+                copy=reset,  # what is kept must not change with the caller's array
             )  # fmt: skip
 
     def _read(self, X: Graph) -> Graph:

@@ -189,7 +189,8 @@ class DoublyStochasticClusterer(
         Parameters
         ----------
         X : array-like or sparse of shape (n, d), or (n, n) if precomputed
-            Samples, or their similarities with ``affinity="precomputed"``.
+            Samples, or their similarities with ``affinity="precomputed"``. The model
+            keeps a copy.
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
