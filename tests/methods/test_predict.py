@@ -189,3 +189,20 @@ def test_probabilities_never_exceed_one():
     weights = model._extension().weights(new)
     assert (weights @ model.membership_).max() > 1  # by rounding
     assert model.predict_proba(new).max() == 1
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "inner_product"])
+@pytest.mark.parametrize("far", [1e40, 1e200, -1e308])
+def test_a_sample_far_from_all_others_has_the_shares(metric, far):
+    model = BLoRD(3, affinity=KNNGraph(metric=metric)).fit(X)
+    P = model.predict_proba([NEW[0], [far, 0.0], [far, far]])
+    np.testing.assert_allclose(P[1:], [model.proportions_] * 2)
+    np.testing.assert_array_equal(P[:1], model.predict_proba(NEW[:1]))
+
+
+def test_sparse_samples_far_from_all_others():
+    model = BLoRD(3, proba_top=2).fit(sparse.csr_array(X))
+    P = model.predict_proba(sparse.csr_array([[1e200, 0.0], NEW[0]]))
+    assert np.diff(P.indptr).max() <= 2
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert P[[0]].max() < 0.6 < P[[1]].max()

@@ -14,6 +14,11 @@ from lordclust.graph.row_blocks import slices, squared_norms
 
 #: Error of squared distances by inner products, relative to squared lengths.
 ROUNDING = 1e-12
+#: A sample that is farther away than this, relative to the extent of the known samples,
+#: is about equally far from all of them: only rounding tells which are nearest.
+FAR = 1e12
+#: Numbers that exceed those of the known samples by this factor may overflow.
+HUGE = 1e100
 
 _BLOCK_ROWS = 256
 _CHUNK_NUMBERS = 1 << 20  # differences held at once
@@ -23,7 +28,8 @@ class Extension:
     """Connects new samples, each independently, to their nearest known samples.
 
     A sample gets self-tuning weights exp(-d^2 / (sigma_x sigma_i)) to its q nearest
-    known samples, scaled to sum to 1. A copy of known samples has only these.
+    known samples, scaled to sum to 1. A copy of known samples has only these. A sample
+    that is too far away to tell which are nearest has none.
 
     Parameters
     ----------
@@ -99,7 +105,11 @@ class Extension:
         """Return row-normalised weights, new samples by known ones."""
         if self.search is None:
             self._prepare()
-        index, d = self._nearest(_in_rows(X))
+        X, (m, n) = _in_rows(X), (X.shape[0], self.n)
+        rows = np.flatnonzero(self._is_measurable(X))
+        index, d = self._nearest(X if len(rows) == m else X[rows])
+        close = d[:, 0] <= FAR * max(self.reach, self.sigma.max())
+        index, d, rows = index[close], d[close], rows[close]
         sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.
@@ -108,9 +118,17 @@ class Extension:
         copies = d <= 1e-12 * sigma[:, None]
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
         w = w / w.sum(axis=1, keepdims=True)
-        indptr = np.arange(0, w.size + 1, self.count)
-        shape = len(w), self.n
-        return sparse.csr_array((w.ravel(), index.ravel(), indptr), shape=shape)
+        counts = self.count * np.bincount(rows, minlength=m)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return sparse.csr_array((w.ravel(), index.ravel(), indptr), shape=(m, n))
+
+    def _is_measurable(self, X: Samples) -> BoolArray:
+        """Return whether the distances from each sample do not overflow."""
+        top = np.float64(HUGE / unit_scale(self.X))  # also for float32
+        low, high = X.min(axis=1), X.max(axis=1)
+        if sparse.issparse(low):
+            low, high = low.toarray(), high.toarray()
+        return np.asarray((high <= top) & (low >= -top))
 
     def _nearest(self, X: Samples) -> tuple[IntArray, FloatArray]:
         """Return the nearest known samples of each row, independent of the batch.

@@ -47,7 +47,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the membership of samples, new ones or the fitted ones.
 
         A sample's membership is the average over its nearest fitted samples, with
-        self-tuning weights; a copy of a fitted sample has that sample's membership.
+        self-tuning weights; a copy of a fitted sample has that sample's membership. A
+        sample too far away (1e12 times the extent of the fitted ones) gets the shares.
         Every sample is treated independently of the others in X. With
         ``affinity="precomputed"`` the rows of X are similarities to the fitted
         samples, and are the weights; negative ones count as 0.
@@ -290,7 +291,10 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                     'similarities with affinity="precomputed".'
                 )
             return self._average(X)
-        P = self._extension().weights(X) @ self.membership_
+        W = self._extension().weights(X)
+        P, lonely = W @ self.membership_, np.diff(W.indptr) == 0
+        if lonely.any():  # only the shares are known of a sample far from all others
+            P = P + lonely[:, None] * self.proportions_
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
 
     def _cut(self, P: Graph) -> Graph:
