@@ -10,12 +10,14 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from distributed import Client, LocalCluster
 from sklearn.datasets import load_digits, load_iris
 
 from lordclust import BLoRD as LocalBLoRD
 from lordclust.distributed import BLoRD, _crew
 from lordclust.distributed._graph import GraphBuilder
 from lordclust.distributed._spectrum import lanczos, spectrum
+from lordclust.distributed.blord import check_workers
 from lordclust.graph import KNNGraph
 from lordclust.solver import path
 from lordclust.solver.spectrum import find_spectrum
@@ -193,3 +195,35 @@ def test_the_spectrum_is_that_of_one_machine(client, S):
 def test_bad_input_gets_a_sentence(client, X, options, message):
     with pytest.raises(ValueError, match=message):
         BLoRD(2, client=client, **options).fit(X)
+
+
+def fit_in_a_task(X):
+    return BLoRD(2, **FEW).fit([X]).sizes_
+
+
+def test_a_fit_in_the_only_thread_of_a_worker(client):
+    future = client.submit(fit_in_a_task, DIGITS)
+    with pytest.raises(ValueError, match="only thread of its worker"):
+        future.result(timeout=60)
+
+
+def test_a_client_that_cannot_be_used(client):
+    with pytest.raises(ValueError, match=r"Client, got 'tcp://.*'\. Pass"):
+        BLoRD(2, client="tcp://127.0.0.1:8786").fit([DIGITS])
+    other = Client(client.scheduler.address)
+    other.close()
+    with pytest.raises(ValueError, match="must be a connected"):
+        BLoRD(2, client=other).fit([DIGITS])
+
+
+def test_a_cluster_that_adapts():
+    where = {"processes": False, "n_workers": 0, "dashboard_address": ":0"}
+    with LocalCluster(**where) as cluster, Client(cluster) as client:
+        with pytest.raises(ValueError, match="no workers"):
+            BLoRD(2, client=client).fit([DIGITS])
+        cluster.adapt(minimum=1, maximum=2)
+        client.wait_for_workers(1)
+        check_workers(client)  # one that will stay
+        cluster.adapt(minimum=0, maximum=2)
+        with pytest.raises(ValueError, match="go down to 0 of"):
+            BLoRD(2, client=client).fit([DIGITS])

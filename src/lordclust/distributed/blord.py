@@ -181,6 +181,7 @@ class BLoRD(BaseEstimator):
         """
         driver = self._checked_driver()
         client = find_client(self.client)
+        check_workers(client)
         sources = find_sources(X, client)
         for _ in range(TRIES):
             try:
@@ -395,15 +396,48 @@ def find_client(client: Any) -> Any:
     """Return the given client, or the current one."""
     import distributed
 
-    if client is not None:
-        return client
-    try:
-        return distributed.get_client()
-    except ValueError:
+    if client is None:
+        try:
+            return distributed.get_client()
+        except ValueError:
+            raise ValueError(
+                "There is no dask client. Pass client=distributed.Client(...) with the "
+                "address of a scheduler."
+            ) from None
+    if not isinstance(client, distributed.Client) or client.status != "running":
         raise ValueError(
-            "There is no dask client. Pass client=distributed.Client(...) with the "
-            "address of a scheduler."
-        ) from None
+            f"client must be a connected distributed.Client, got {client!r}. Pass "
+            "client=distributed.Client(...) with the address of a scheduler."
+        )
+    return client
+
+
+def check_workers(client: Any) -> None:
+    """Raise an error if there are no workers, or they could not stay for a fit."""
+    import distributed
+
+    count = len(client.nthreads())
+    # Workers keep their blocks, but no task runs on them between two requests.
+    adaptive: Any = getattr(client.cluster, "_adaptive", None)
+    adapts = getattr(adaptive, "periodic_callback", None) is not None
+    if adapts and adaptive.minimum < max(count, 1):
+        raise ValueError(
+            "A fit needs workers that stay until it ends, got a cluster that may go "
+            f"down to {adaptive.minimum} of {count} workers. Call "
+            "cluster.adapt(minimum=n, maximum=n) with their number."
+        )
+    if count == 0:
+        raise ValueError("The cluster has no workers. Start some: cluster.scale(n).")
+    try:
+        threads = distributed.get_worker().state.nthreads
+    except ValueError:  # not in a task
+        return
+    if threads < 2:
+        raise ValueError(
+            "fit was called in a task that holds the only thread of its worker, which "
+            "fit itself needs. Call it outside of tasks, or start workers with 2 "
+            "threads."
+        )
 
 
 def find_sources(X: Any, client: Any) -> list[Any]:
