@@ -767,6 +767,95 @@ def test_weight_zero_leaves_a_sample_out(Model):
     assert same_partition(model.labels_, label)
 
 
+def noisy(seed=0):
+    """X among as many samples of weight 0, and which samples are those of X."""
+    rng = np.random.default_rng(seed)
+    data = np.vstack([X, rng.uniform(X.min(0) - 1, X.max(0) + 1, X.shape)])
+    order = rng.permutation(180)
+    return data[order], order < 90
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"proba_top": 2}, {"dtype": "float32"}, {"affinity": linear_kernel},
+     {"affinity": KNNGraph(5, metric="manhattan")}],
+    ids=["knn", "proba_top", "float32", "linear", "manhattan"],
+)  # fmt: skip
+@pytest.mark.parametrize("weights", ["equal", "unequal"])
+def test_samples_of_weight_zero_change_no_bit(Model, options, weights):
+    data, kept = noisy()
+    w = kept * (np.arange(180) % 3 + 1.0 if weights == "unequal" else 1.0)
+    whole, alone = Model(3, **options), Model(3, **options)
+    whole.fit(data, sample_weight=w)
+    alone.fit(data[kept], sample_weight=w[kept])
+    P = dense(whole.membership_)
+    np.testing.assert_array_equal(whole.labels_[kept], alone.labels_)
+    np.testing.assert_array_equal(P[kept], dense(alone.membership_))
+    np.testing.assert_array_equal(dense(whole.V_)[kept], dense(alone.V_))
+    np.testing.assert_array_equal(whole.uncertainty_[kept], alone.uncertainty_)
+    assert not dense(whole.V_)[~kept].any()
+    assert whole.objective_ == alone.objective_
+    assert whole.block_diagonality() * 2 == pytest.approx(alone.block_diagonality())
+    # Nor do they influence new samples, and they are new samples themselves.
+    new = dense(whole.predict_proba(data[~kept]))
+    np.testing.assert_array_equal(new, dense(alone.predict_proba(data[~kept])))
+    np.testing.assert_allclose(new, P[~kept], atol=1e-7)  # float32
+    S = dense(whole.affinity_matrix_)
+    np.testing.assert_array_equal(S, S.T)
+    np.testing.assert_array_equal(S[np.ix_(kept, kept)], dense(alone.affinity_matrix_))
+    assert whole.sizes_.sum() == whole.n_features_in_ * 90 == 180
+
+
+@MODELS
+@pytest.mark.parametrize("kind", ["similarities", "distances"])
+def test_samples_of_weight_zero_in_a_given_graph(Model, kind):
+    data, kept = noisy()
+    A = np.linalg.norm(data[:, None] - data, axis=2)
+    affinity = KNNGraph(8, metric="precomputed")
+    if kind == "similarities":
+        A, affinity = np.exp(-(A**2)), "precomputed"
+    whole = Model(3, affinity=affinity).fit(A, sample_weight=kept)
+    alone = Model(3, affinity=affinity).fit(A[np.ix_(kept, kept)])
+    np.testing.assert_array_equal(whole.membership_[kept], alone.membership_)
+    np.testing.assert_allclose(whole.membership_.sum(axis=1), 1)
+    assert whole.n_features_in_ == 180
+    if kind == "similarities":
+        new = A[:5] * kept
+        answer = whole.predict_proba(A[:5])
+        np.testing.assert_array_equal(answer, alone.predict_proba(new[:, kept]))
+
+
+def test_samples_of_weight_zero_in_the_rest(tmp_path):
+    data, kept = noisy()
+    known = np.full(180, -1)
+    known[np.flatnonzero(kept)[:2]] = 0
+    known[np.flatnonzero(~kept)[:3]] = 2
+    pairs = [np.flatnonzero(kept)[4:6], np.flatnonzero(~kept)[4:6]]
+    model = BLoRD(3).fit(data, sample_weight=kept, known_labels=known, must_link=pairs)
+    number = np.cumsum(kept) - 1
+    alone = BLoRD(3).fit(
+        data[kept], known_labels=known[kept], must_link=[number[pairs[0]]]
+    )
+    np.testing.assert_array_equal(model.labels_[kept], alone.labels_)
+    np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
+    assert len(model.agreement(1).labels[0]) == 180
+    model.save(tmp_path / "model.npz")
+    loaded = BLoRD.load(tmp_path / "model.npz")
+    answers = [one.predict_proba(data) for one in (model, loaded)]
+    np.testing.assert_array_equal(*answers)
+    chosen = BLoRD(None).fit(data, sample_weight=kept)
+    assert chosen.n_clusters_ == BLoRD(None).fit(data[kept]).n_clusters_
+    sizes = BLoRD(3, cluster_sizes=[90, 50, 40]).fit(data, sample_weight=kept).sizes_
+    np.testing.assert_array_equal(sizes, [90, 50, 40])
+
+
+def test_names_of_features_outlive_the_choice_of_the_number():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    assert list(BLoRD(None).fit(frame).feature_names_in_) == ["a", "b"]
+
+
 @MODELS
 @pytest.mark.parametrize("light", [1e-9, 1e-17, 1e-30])
 def test_very_light_samples(Model, light):

@@ -292,10 +292,15 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 )
             return self._average(X)
         W = self._extension().weights(X)
-        P, lonely = W @ self.membership_, np.diff(W.indptr) == 0
+        P, lonely = W @ self._known_memberships(), np.diff(W.indptr) == 0
         if lonely.any():  # only the shares are known of a sample far from all others
             P = P + lonely[:, None] * self.proportions_
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
+
+    def _known_memberships(self) -> Graph:
+        """Return the memberships of all samples but those of weight 0."""
+        heavy = self._weight > 0
+        return self.membership_ if heavy.all() else self.membership_[heavy]
 
     def _cut(self, P: Graph) -> Graph:
         """Return memberships with as many clusters per sample as ``membership_``."""
@@ -308,9 +313,10 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         # Row by row: in a product of dense matrices the last bits depend on the batch.
         W = sparse.csr_array(weights.astype(np.float64))
         # Probabilities require nonnegative weights: dissimilar samples do not count.
-        W = W.maximum(0)
+        W, heavy = W.maximum(0), self._weight > 0
+        W = W if heavy.all() else W[:, heavy]
         total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = W @ self.membership_
+        P = W @ self._known_memberships()
         P = P.toarray() if sparse.issparse(P) else np.asarray(P)
         lonely = total[:, 0] <= 0
         P[lonely], total[lonely] = self.proportions_, 1.0
@@ -321,8 +327,10 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if self._extensions:
             return self._extensions[0]
         graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
+        known: Graph = self._samples
+        heavy = self._weight > 0
         extension = Extension(
-            self._samples,
+            known if heavy.all() else known[heavy],
             graph.n_neighbors,
             metric=graph.metric,
             scale_neighbor=graph.scale_neighbor,

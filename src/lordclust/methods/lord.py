@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from threading import Event
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,6 +59,7 @@ from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._saving import SavedModel
+from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
 from lordclust.rounding.labels import (
     canonical_order,
@@ -107,6 +108,16 @@ ROUNDINGS = ("argmax", "exact")
 HARD = 0.8
 #: Starts that mix eigenvectors, beside those from labels of the graph.
 MIXTURES = 2
+
+
+#: sample_weight, known_labels, must_link, cannot_link, checkpoint.
+Extras: TypeAlias = tuple[
+    ArrayLike | None,
+    ArrayLike | None,
+    ArrayLike | None,
+    ArrayLike | None,
+    PathLike | None,
+]
 
 
 class FitRequest(NamedTuple):
@@ -194,9 +205,13 @@ class DoublyStochasticClusterer(
         y : None
             Ignored.
         sample_weight : array-like of shape (n,), optional
-            Weights of the samples, P(x_i) up to a factor; equal by default. A weight of
-            2 counts the sample twice. A sample of weight 0 has no influence, but gets a
-            membership from the samples it is similar to.
+            Weights of the samples, P(x_i) up to a factor; equal by default. In a given
+            S, a weight of 2 counts the sample twice. A graph that is built from X does
+            not depend on positive weights: copies of a sample would be neighbours.
+            The model is fitted without the samples of weight 0, links of theirs
+            included, and they get a membership from the samples they are similar to.
+            Only with ``cluster_sizes``, ``rounding="exact"`` or an array as ``start``,
+            which count all samples, they are part of the graph.
         known_labels : array-like of int, shape (n,), optional
             Clusters of samples, from 0 to n_clusters-1, or -1 if unknown. Their
             memberships are fixed, and influence those of other samples. Clusters with
@@ -219,8 +234,12 @@ class DoublyStochasticClusterer(
         -------
         self : object
         """
-        extras = sample_weight, known_labels, must_link, cannot_link, checkpoint
-        request = self._check(X, *extras)
+        extras: Extras = (
+            sample_weight, known_labels, must_link, cannot_link, checkpoint
+        )  # fmt: skip
+        request = whole = self._check(X, *extras)
+        if whole.omega.weight.min() == 0 and self._can_leave_out():
+            extras, request = self._without_light(whole, sample_weight)
         callbacks.begin(self)
         build = find_affinity(self.affinity)
         S = self._built(build, request.X)
@@ -239,6 +258,8 @@ class DoublyStochasticClusterer(
             solution = self._solve(problem, starts, request)
         callbacks.end(self)
         self._keep(solution, S, request.X)
+        if len(self.labels_) < whole.X.shape[0]:
+            put_back(self, whole, whole.omega.weight > 0)
         return self
 
     def fit_predict(self, X: Graph, y: object = None, **kwargs: ArrayLike) -> IntArray:
@@ -264,7 +285,7 @@ class DoublyStochasticClusterer(
         n_clusters: int | None = None,
     ) -> FitRequest:
         """Return the arguments of a fit; raise an error if any cannot be used."""
-        X = self._check_X(X)
+        X = self._check_X(X) if n_clusters is None else X  # checked before
         n, proportions = X.shape[0], self.proportions
         # If it is still to be chosen, any number serves to check the rest.
         k = self.n_clusters if n_clusters is None else n_clusters
@@ -294,6 +315,27 @@ class DoublyStochasticClusterer(
         if checkpoint is not None:
             self._check_checkpoint(checkpoint)
         return FitRequest(X, omega, shares, links, checkpoint)
+
+    def _can_leave_out(self) -> bool:
+        """Return whether all samples of weight 0 can be left out of a fit."""
+        counted = self.cluster_sizes is not None or self.rounding == "exact"
+        return isinstance(self.start, str) and not counted
+
+    def _without_light(
+        self, whole: FitRequest, sample_weight: ArrayLike | None
+    ) -> tuple[Extras, FitRequest]:
+        """Return the arguments of the fit without the samples of weight 0."""
+        omega, links, kept = whole.omega, whole.links, whole.omega.weight > 0
+        extras: Extras = (
+            np.asarray(sample_weight)[kept],
+            None if omega.known is None else omega.known[kept],
+            None if links is None else selected_pairs(links.must, kept),
+            None if links is None else selected_pairs(links.cannot, kept),
+            whole.checkpoint,
+        )
+        X = selected(whole.X, kept, square=self._is_precomputed())
+        k = 1 if self.n_clusters is None else self.n_clusters
+        return extras, self._check(X, *extras, n_clusters=k)
 
     def _check_parameters(self) -> None:
         """Raise an error for parameters that no fit can use."""
