@@ -21,7 +21,6 @@ from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.choose.calibrate import Walk, calibrated, partition_stability
 from lordclust.datasets import load
 from lordclust.datasets.load import FOLDER_VARIABLE
-from lordclust.graph import KNNGraph
 from lordclust.methods import NCut
 from lordclust.metrics import accuracy, calibration_error
 
@@ -83,8 +82,8 @@ def mixture(d: int, k: int, distance: float, *, uneven: bool) -> Case:
 
 def memberships(X: FloatArray, k: int) -> Iterator[tuple[str, IntArray, Graph]]:
     """Yield the name of each estimator, its labels and its memberships."""
-    S = KNNGraph().build(X)
-    own = BLoRD(k, affinity=lambda _: S).fit(X)
+    own = BLoRD(k).fit(X)
+    S = own.affinity_matrix_
     equal = BLoRD(k, affinity="precomputed", **EQUAL).fit(S)
     ncut = NCut(k, affinity="precomputed", random_state=0).fit(S)
     yield "`BLoRD(k)`", own.labels_, own.membership_

@@ -87,6 +87,19 @@ def test_a_cluster_of_five_samples(seed):
     assert adjusted_rand_score(y, BLoRD(3).fit_predict(X)) == 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_outliers_of_one_gaussian_are_no_cluster(seed):
+    X = np.random.default_rng(seed).standard_normal((600, 5))
+    assert BLoRD(2).fit(X).sizes_.min() > 100
+
+
+def test_a_partition_in_doubt_shows_it():
+    X = np.random.default_rng(0).standard_normal((600, 20))
+    doubtful, clear = BLoRD(3).fit(X), BLoRD(3).fit(unequal()[0])
+    assert repr(doubtful) == "BLoRD(n_clusters=3)  # stability 62%: others are as good"
+    assert repr(clear) == "BLoRD(n_clusters=3)"
+
+
 def test_clusters_that_overlap_somewhat():
     """At 5 sigma, a few of the 1000 samples are on the other side.
 

@@ -10,9 +10,9 @@ where
   much a graph fails to tell where a cluster ends. It enters by its logarithm, because
   its unit is unknown: neighbours are not independent, and how strongly similar samples
   belong together differs from one data set to another. Ratios remain. Three nats count
-  as nothing. Two graphs are asked, and the smaller h counts: S, whose scale is local,
-  and one whose scale is the same everywhere, which sees gaps in density that S evens
-  out. A gap that either sees is a gap.
+  as nothing, or eight if there is only one graph. Two graphs are asked, and the
+  smaller h counts: S, whose scale is local, and one whose scale is the same everywhere,
+  which sees gaps in density that S evens out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
   middle.
@@ -36,8 +36,8 @@ from lordclust.solver.seeds import without_negative
 
 #: Weight of balance and features against the logarithm of the surprise.
 WEIGHT = 3.0
-#: Surprise, in nats, that counts as nothing.
-NOTHING = 3.0
+#: Surprise, in nats, that counts as nothing: if two graphs are asked, or only one.
+NOTHING, NOTHING_ALONE = 3.0, 8.0
 #: Largest number of components.
 N_COMPONENTS = 60
 #: Above this many samples and features no matrix of their products is formed.
@@ -63,18 +63,21 @@ class Score(NamedTuple):
         without features.
     on_graph : float
         The surprise on S.
+    nothing : float
+        Surprise that counts as nothing.
     """
 
     surprise: float
     balance: float
     features: float
     on_graph: float
+    nothing: float = NOTHING
 
     @property
     def total(self) -> float:
         """The evidence."""
         gain = WEIGHT * (self.balance + self.features)
-        return gain - float(np.log(self.surprise + NOTHING))
+        return gain - float(np.log(self.surprise + self.nothing))
 
 
 class Evidence:
@@ -134,7 +137,8 @@ class Evidence:
             total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
         ]
         balance = entropy(sizes / total)
-        return Score(min(surprise), balance, features, surprise[0])
+        nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
+        return Score(min(surprise), balance, features, surprise[0], nothing)
 
 
 def gaussian_evidence(

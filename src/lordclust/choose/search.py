@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.choose.evidence import Evidence, Score
+from lordclust.choose.evidence import NOTHING, Evidence, Score
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import CLEAR
@@ -150,7 +150,10 @@ def choose(
     """
     found = search.found
     for name, labels in _proposed(problem.omega, search.seeds) if shares else ():
-        found.append(_judged(search, problem.omega, labels, 0, name))
+        one = _judged(search, problem.omega, labels, 0, name)
+        if name == "gaps" and one.score.on_graph >= NOTHING:
+            continue  # outliers, which single linkage always finds
+        found.append(one)
         if found[0].is_clear:
             return found[0], _record(found, found[0])
     trails = [_within(problem, one) for one in found if one.sizes.min() > 0]

@@ -1143,6 +1143,14 @@ class BLoRD(DoublyStochasticClusterer):
             result, problem, omega, shares, t, objectives, labels, selection
         )
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the constructor call, and whether other partitions are as good."""
+        text = str(super().__repr__(N_CHAR_MAX))
+        selection: Selection | None = getattr(self, "selection_", None)
+        if selection is None or selection.is_stable:
+            return text
+        return f"{text}  # stability {selection.stability:.0%}: others are as good"
+
     @classmethod
     def from_labels(cls, X: Graph, labels: ArrayLike, **parameters: Any) -> Self:
         """Return a fitted model whose clusters are those of another clustering.
