@@ -18,12 +18,12 @@ from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.choose.evidence import NOTHING, Evidence, Score
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
-from lordclust.rounding.surprise import CLEAR
+from lordclust.rounding.surprise import is_clear
 from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import late_taus, solve_at
 from lordclust.solver.problem import Problem
-from lordclust.solver.seeds import Seeds, completed, smallest
+from lordclust.solver.seeds import VERY_LARGE, Seeds, completed, smallest
 from lordclust.solver.solve import (
     Limits,
     is_large,
@@ -36,6 +36,8 @@ from lordclust.solver.start import hard_start
 WITHIN = (1.0, 0.3, 0.2)
 #: How often shares are taken from the best partition so far.
 ROUNDS = 4
+#: Seeds that are improved if V is very large.
+PROMISING = 2
 #: Difference in evidence, and share of samples, by which partitions are nearly equal.
 NEARLY, FEW = 0.1, 0.01
 #: Labels from the graph or the features whose cells are searched.
@@ -129,7 +131,8 @@ class Candidate(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether the clusters are separate pieces of the graph."""
-        return self.allowed and self.broken == 0 and self.score.on_graph < CLEAR
+        clear = is_clear(self.score.on_graph, len(self.labels))
+        return self.allowed and self.broken == 0 and clear
 
 
 class Trail(NamedTuple):
@@ -156,7 +159,10 @@ def choose(
         found.append(one)
         if found[0].is_clear:
             return found[0], _record(found, found[0])
-    trails = [_within(problem, one) for one in found if one.sizes.min() > 0]
+    promising = [one for one in found if one.sizes.min() > 0]
+    if np.prod(problem.omega.shape) >= VERY_LARGE:
+        promising = sorted(promising, key=lambda one: one.merit)[-PROMISING:]
+    trails = [_within(problem, one) for one in promising]
     first = FIRST_ROUND if shares else 1.0
     found += _followed(search, trails, 0, first / 2) if trails else []
     if not (found and search.enough.is_set()):

@@ -5,8 +5,14 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
-#: Labels that neighbours determine up to this many nats are clear.
-CLEAR = 1.0
+#: Labels that neighbours determine up to this many nats are clear: at least, and for
+#: each sample.
+CLEAR, CLEAR_EACH = 1.0, 1e-4
+
+
+def is_clear(surprise: float, n: int) -> bool:
+    """Return whether neighbours determine the labels of n samples."""
+    return surprise < max(CLEAR, CLEAR_EACH * n)
 
 
 def neighbour_surprise(S: Graph, labels: IntArray, n_clusters: int) -> float:

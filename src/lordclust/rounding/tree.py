@@ -23,16 +23,20 @@ def tree_labels(S: Graph, k: int, *, least: float = 0.5) -> IntArray | None:
     >>> tree_labels(S, 2)
     array([0, 0, 0, 1, 1, 1])
     """
-    W = sparse.csr_array(S, copy=True).astype(np.float64)
+    return parts_of_tree(similarity_tree(S), k, least * S.shape[0] / k)
+
+
+def similarity_tree(S: Graph) -> Graph:
+    """Return the minimum spanning tree of the lengths -log S, all of them positive."""
+    W = sparse.csr_matrix(S, copy=True).astype(np.float64)
     W.data = np.where(W.data > 0, W.data, 0.0)
     W.eliminate_zeros()
-    top = W.data.max(initial=1.0)
-    W.data = 1.0 - np.log(W.data / top)  # lengths must be positive
-    return parts_of_tree(W, k, least * W.shape[0] / k)
+    W.data = 1.0 - np.log(W.data / W.data.max(initial=1.0))
+    return minimum_spanning_tree(W)
 
 
 def parts_of_tree(W: Graph, k: int, least: float) -> IntArray | None:
-    """Return k parts of at least ``least`` samples of the tree of the lengths W."""
+    """Return k parts of at least ``least`` samples of a spanning tree, or None."""
     n, pieces = W.shape[0], components(W)
     count = int(pieces.max()) + 1
     if count > k:
@@ -51,8 +55,7 @@ def _rooted(W: Graph, roots: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     The root is an additional vertex n, connected to one vertex of each component by
     edges of length -inf, which are never cut.
     """
-    n = W.shape[0]
-    tree = minimum_spanning_tree(sparse.csr_matrix(W)).tocoo()
+    n, tree = W.shape[0], W.tocoo()
     rows = np.concatenate([tree.row, np.full(len(roots), n)])
     columns = np.concatenate([tree.col, roots])
     ones = np.ones(len(rows))

@@ -12,7 +12,7 @@ from scipy import sparse
 from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.rounding.labels import lloyd_labels, named_like
-from lordclust.rounding.linkage import Reach
+from lordclust.rounding.linkage import Reach, linkage_labels
 from lordclust.rounding.spectral import (
     TINY,
     Eigen,
@@ -21,8 +21,8 @@ from lordclust.rounding.spectral import (
     ncut_labels,
     normalized_eigenvectors,
 )
-from lordclust.rounding.surprise import CLEAR, neighbour_surprise
-from lordclust.rounding.tree import tree_labels
+from lordclust.rounding.surprise import is_clear, neighbour_surprise
+from lordclust.rounding.tree import parts_of_tree, similarity_tree
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import scaled_start, sized_labels
 
@@ -87,12 +87,24 @@ class Seeds:
     @lazy_property
     def tree(self) -> IntArray | None:
         """Labels of the spanning tree, cut into parts of similar sizes if possible."""
-        return tree_labels(self.S, self.k)
+        least = 0.5 * self.S.shape[0] / self.k
+        return parts_of_tree(self._similarity_tree, self.k, least)
 
     @lazy_property
     def uneven_tree(self) -> IntArray | None:
         """Labels of the spanning tree, cut into parts of any but very small sizes."""
-        return tree_labels(self.S, self.k, least=UNEVEN)
+        least = UNEVEN * self.S.shape[0] / self.k
+        return parts_of_tree(self._similarity_tree, self.k, least)
+
+    @lazy_property
+    def _similarity_tree(self) -> Graph:
+        """The spanning tree of the largest similarities."""
+        return similarity_tree(self.S)
+
+    @lazy_property
+    def _reach_tree(self) -> Graph:
+        """The spanning tree of the shortest distances, which must be known."""
+        return None if self.reach is None else self.reach.tree()
 
     @lazy_property
     def reach(self) -> Reach | None:
@@ -104,14 +116,15 @@ class Seeds:
         """Labels of single linkage with a limit on sizes, by distances if known."""
         if self.reach is None:
             return None
-        return self.reach.linkage_labels(self.k, UNEVENNESS)
+        return linkage_labels(self._reach_tree, self.k, UNEVENNESS)
 
     @lazy_property
     def gaps(self) -> IntArray | None:
         """Labels of single linkage without outliers, by distances if known."""
         if self.reach is None:
             return None
-        return self.reach.gap_labels(self.k, smallest(self.S.shape[0], self.k))
+        least = smallest(self.S.shape[0], self.k)
+        return parts_of_tree(self._reach_tree, self.k, least)
 
     @lazy_property
     def centres(self) -> IntArray | None:
@@ -163,7 +176,7 @@ class Seeds:
         sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
         off = np.abs(sizes - omega.mu**2 * sizes.sum()).max()
         surprise = neighbour_surprise(self.S, labels, len(omega.mu)) * len(labels)
-        return labels if off < 1 and surprise < CLEAR else None
+        return labels if off < 1 and is_clear(surprise, len(labels)) else None
 
     def sized_cut(self, omega: Omega) -> IntArray:
         """Return the labels of the cut, changed until they have the shares of Omega."""
