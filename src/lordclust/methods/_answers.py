@@ -1,11 +1,21 @@
 """Prediction and uncertainty: new samples, pairs, confusable clusters."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import Affinity, ArrayLike, FloatArray, Graph, IntArray
+from lordclust._core.typing import (
+    Affinity,
+    ArrayLike,
+    FloatArray,
+    Graph,
+    IntArray,
+    Samples,
+)
 from lordclust._core.validation import check_count, check_not_both, check_proportions
 from lordclust.graph import KNNGraph
 from lordclust.graph.extend import Extension
@@ -25,6 +35,9 @@ from lordclust.rounding.transport import (
     whole_sizes,
 )
 
+if TYPE_CHECKING:  # loaded on first use: a fit does not need it
+    from lordclust.profiles import Explanation, Profiles
+
 
 class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
@@ -33,7 +46,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     affinity: Affinity
 
     # Set by fit.
+    labels_: IntArray
     membership_: Graph  # sparse with proba_top
+    affinity_matrix_: Graph
     proportions_: FloatArray
     V_: Graph
     _weight: FloatArray
@@ -271,6 +286,132 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         count = check_count(n_samples, "n_samples")
         pairs = confusable_pairs(self.membership_, self._weight, count)
         return pairs if top is None else pairs[: check_count(top, "top")]
+
+    # -- what the clusters are --------------------------------------------------------
+
+    @property
+    def exemplars_(self) -> list[IntArray]:
+        """Indices of the most typical samples of each cluster, at most five.
+
+        Of the half of a cluster with the largest memberships, those nearest to the mean
+        of the cluster in standardised features, the nearest first. Without features
+        (``affinity="precomputed"``), the largest memberships.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2, tau=1.0).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> [samples.tolist() for samples in model.exemplars_]
+        [[1, 0, 2], [4, 3, 5]]
+        """
+        check_is_fitted(self)
+        from lordclust.profiles import as_features, find_exemplars
+
+        n, k = self.membership_.shape
+        X = as_features(self._samples, n)
+        return find_exemplars(self.labels_, k, self.membership_, X, self._weight)
+
+    def describe(
+        self,
+        X: Samples = None,
+        feature_names: Iterable[object] | None = None,
+        *,
+        names: Iterable[object] | None = None,
+        ids: Iterable[object] | None = None,
+    ) -> "Profiles":
+        """Return what distinguishes each cluster, who is typical and who is in doubt.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, m), optional
+            Features of the fitted samples in the units to be shown; they need not be
+            those that the model was fitted to. By default the fitted ones.
+        feature_names : sequence of str, length m, optional
+            Names of the features. By default the columns of X if it is a data frame,
+            ``feature_names_in_``, or x0, x1, and so on.
+        names : sequence of str, length n_clusters, optional
+            Names of the clusters, in the order of their numbers.
+        ids : sequence of str, length n, optional
+            Names of the samples; their numbers by default.
+
+        Returns
+        -------
+        profiles : Profiles
+            ``print(profiles)`` is a text, ``profiles[j]`` the profile of cluster j,
+            ``profiles.to_frame()`` a table.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2, tau=1.0).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> print(model.describe(feature_names=["age"], names=["young", "old"]))
+        young (3 samples, 50%)
+          age  1.00  (all: 4.50, lower)
+          typical: 1, 0, 2
+        <BLANKLINE>
+        old (3 samples, 50%)
+          age  8.00  (all: 4.50, higher)
+          typical: 4, 3, 5
+        """
+        check_is_fitted(self)
+        from lordclust.profiles import make_profiles
+
+        if X is None:
+            X = self._samples
+            if feature_names is None and X is not None:
+                feature_names = getattr(self, "feature_names_in_", None)
+        return make_profiles(
+            X, self.labels_, self.membership_.shape[1],
+            P=self.membership_, weight=self._weight, exemplars=self.exemplars_,
+            feature_names=feature_names, names=names, ids=ids,
+        )  # fmt: skip
+
+    def explain(
+        self,
+        i: int,
+        X: Samples = None,
+        feature_names: Iterable[object] | None = None,
+        *,
+        names: Iterable[object] | None = None,
+        ids: Iterable[object] | None = None,
+    ) -> "Explanation":
+        """Return why a fitted sample is in its cluster, and its second choice.
+
+        Parameters
+        ----------
+        i : int
+            The sample, from 0 to n-1.
+        X, feature_names, names, ids
+            As in :meth:`describe`.
+
+        Returns
+        -------
+        explanation : Explanation
+            ``print(explanation)`` is a text. It has the most similar samples with
+            their clusters, and the features by how much closer they are to the mean of
+            the sample's cluster than to that of the second choice.
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2, tau=1.0).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> print(model.explain(1, feature_names=["age"], names=["young", "old"]))
+        Sample 1: young (100%); second choice old (0%)
+          neighbours: 2 in young (79% of the similarity), 1 in old (21%)
+          most similar: 0, 2, 3
+          age  1.00  (young: 1.00, old: 8.00)  1.9 std closer to young
+        """
+        check_is_fitted(self)
+        from lordclust.profiles import explain_sample
+
+        n = self.membership_.shape[0]
+        if not isinstance(i, int | np.integer) or not 0 <= i < n:
+            raise IndexError(f"i must be a sample from 0 to {n - 1}, got {i!r}.")
+        profiles = self.describe(X, feature_names, names=names, ids=ids)
+        return explain_sample(
+            int(i), self.labels_, self.membership_, self.affinity_matrix_,
+            self._samples if X is None else X, profiles,
+        )  # fmt: skip
 
     # -- shared steps -------------------------------------------------------------
 

@@ -756,6 +756,8 @@ class LoRD(DoublyStochasticClusterer):
         with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
+    exemplars_ : list of ndarray of int, length k
+        The most typical samples of each cluster, at most five, the most typical first.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
@@ -934,6 +936,8 @@ class BLoRD(DoublyStochasticClusterer):
         with exact rounding.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
+    exemplars_ : list of ndarray of int, length k
+        The most typical samples of each cluster, at most five, the most typical first.
     V_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         The factor: P(x_i) membership_ / mu, P(x_i) = 1/n for equal weights.
     objective_, residual_, n_iter_, converged_, history_
