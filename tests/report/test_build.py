@@ -154,8 +154,34 @@ def test_known_classes_give_the_accuracy_of_every_tau(model, tmp_path):
 def test_features_that_mark_a_cluster_are_named(model, tmp_path):
     names = ["sepal length", "sepal width", "petal length", "petal width"]
     file = write_report(tmp_path / "r.html", model, X=X, names=names)
-    setosa = model.labels_[0]
-    assert "petal length low" in data_in(file)["features"][setosa]
+    cards = re.findall(r"<article.*?</article>", file.read_text(encoding="utf-8"))
+    setosa = cards[model.labels_[0]]
+    assert "Segment" in setosa
+    assert f"{model.sizes_[model.labels_[0]]} samples" in setosa
+    own = X[model.labels_ == model.labels_[0], 2].mean()
+    row = re.search(r"<tr>.{,40}petal length.*?</tr>", setosa)[0]
+    assert 'aria-label="much lower"' in row
+    assert f"{own:.2f} <small>all: {X[:, 2].mean():.2f}</small>" in row
+    assert "<article" not in write_report(tmp_path / "s.html", model, X=X).read_text()
+
+
+def test_profiles_give_units_and_names(model, tmp_path):
+    names = ["<i>one", "two", "three"]
+    profiles = model.describe(X * 1000, ["a", "b", "c", "d"], names=names)
+    file = write_report(tmp_path / "r.html", model, X=X, profiles=profiles)
+    assert data_in(file)["names"] == names
+    text = file.read_text(encoding="utf-8")
+    assert "&lt;i&gt;one" in text
+    assert f"all: {X[:, 2].mean() * 1000:,.0f}" in text
+
+
+def test_many_clusters_have_a_limited_number_of_cards(tmp_path):
+    path = made_path(400, 50, [1.0])
+    data = np.random.default_rng(0).normal(size=(400, 1))
+    file = write_report(tmp_path / "r.html", None, path, X=data, names=["a"])
+    text = file.read_text(encoding="utf-8")
+    assert text.count("<article") == 30
+    assert "30 of 50 segments" in text
 
 
 @pytest.mark.parametrize("method", ["sc", "lord", "gmm"])

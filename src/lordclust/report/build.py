@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from lordclust._core.colors import (
     RAMP,
@@ -19,6 +18,7 @@ from lordclust._core.validation import check_count
 from lordclust.files.atomic import atomic_file, check_target
 from lordclust.metrics import accuracy
 from lordclust.plots.layout import make_layout
+from lordclust.profiles import Profiles, make_profiles
 from lordclust.report.encode import (
     TOP,
     as_grid,
@@ -28,7 +28,8 @@ from lordclust.report.encode import (
     top_clusters,
 )
 from lordclust.report.html_tables import facts_html, facts_of, table_html
-from lordclust.report.page import page, section
+from lordclust.report.page import folded, page, section
+from lordclust.report.segments import segments_html
 from lordclust.report.snapshots import (
     Snapshot,
     Snapshots,
@@ -46,8 +47,6 @@ MOST_BYTES, MOST_TAUS = 12_000_000, 60
 BLOCK_SAMPLES = 220
 #: Longest name of a sample, a class or a feature.
 LONGEST_NAME = 80
-#: Features named for a cluster, and how many standard deviations they must differ by.
-FEATURES, DISTINCTIVE = 3, 0.5
 #: Length of the list of confusable pairs, and the smallest share in it.
 PAIRS, LEAST_SHARE = 8, 0.001
 
@@ -63,6 +62,7 @@ def write_report(
     names: Iterable[object] | None = None,
     labels: Iterable[object] | None = None,
     title: str | None = None,
+    profiles: Profiles | None = None,
     comparison: Sequence[Mapping[str, object]] | None = None,
     facts: Mapping[str, object] | None = None,
     max_points: int = 5000,
@@ -89,13 +89,15 @@ def write_report(
     ids : sequence of length n, optional
         Names of the samples; their numbers by default.
     names : sequence of length d, optional
-        Names of the features: the page then lists the distinctive ones of each
-        cluster.
+        Names of the features: the page then shows what distinguishes each cluster.
     labels : array-like of shape (n,), optional
         Known classes, shown with each sample, for the accuracy at each tau. They do
         not affect anything else.
     title : str, optional
         Heading of the page.
+    profiles : Profiles, optional
+        What distinguishes the clusters, and their names, from ``model.describe``. By
+        default those of X, if its features have names.
     comparison : sequence of dict, optional
         One row per method compared, shown as a table.
     facts : dict, optional
@@ -130,13 +132,18 @@ def write_report(
     S = getattr(model, "affinity_matrix_", None) if S is None else S
     layout = make_layout(snapshots.n, snapshots.k, X=X, S=S)
     data = _data(snapshots, points) | _texts(snapshots, points, ids, labels)
-    data |= {"layout": None, "features": _features(X, names, snapshots)}
+    if profiles is None:
+        profiles = _profiles(X, names, ids, snapshots)
+    data |= {"layout": None, "names": _names(profiles, snapshots.k)}
     if layout is not None:
         xy = packed(as_grid(layout.coordinates[points]))
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
     lead = _lead(model, snapshots, len(points))
     sections = _sections(model, comparison, facts)
-    html = page(title or "Clustering report", lead, inert_json(data), sections)
+    html = page(
+        title or "Clustering report", lead, inert_json(data), sections,
+        segments_html(profiles),
+    )  # fmt: skip
     with atomic_file(Path(path), force) as file:
         # A lone surrogate, from a file name for example, cannot be encoded.
         file.write(html.encode("utf-8", "replace"))
@@ -239,26 +246,28 @@ def _short(values: Iterable[object], count: int, name: str) -> list[str]:
     return texts
 
 
-def _features(
-    X: Samples, names: Iterable[object] | None, snapshots: Snapshots
-) -> list[str] | None:
-    """Return the distinctive features of each cluster, if features have names."""
-    if X is None or names is None or sparse.issparse(X):
-        return None  # texts have thousands of words: three are not informative
-    X = np.asarray(X, dtype=np.float64)
-    called = _short(names, X.shape[1], "names")
-    P = snapshots.first.P * snapshots.weight[:, None]
-    mass = np.maximum(P.sum(axis=0), 1e-12)
-    spread = np.where(X.std(axis=0) > 0, X.std(axis=0), np.inf)
-    Z = (P.T @ X / mass[:, None] - X.mean(axis=0)) / spread
-    return [_distinctive(row, called) for row in Z]
+def _names(profiles: Profiles | None, k: int) -> list[str] | None:
+    """Return the names of the clusters, if they were given."""
+    if profiles is None or profiles.names is None:
+        return None
+    return _short(profiles.names, k, "names of clusters")
 
 
-def _distinctive(z: FloatArray, names: Sequence[str]) -> str:
-    """Return the features farthest from their mean, and on which side."""
-    far = np.argsort(-np.abs(z), kind="stable")[:FEATURES]
-    far = far[np.abs(z[far]) > DISTINCTIVE]
-    return ", ".join(f"{names[j]} {'high' if z[j] > 0 else 'low'}" for j in far)
+def _profiles(
+    X: Samples,
+    names: Iterable[object] | None,
+    ids: Iterable[object] | None,
+    snapshots: Snapshots,
+) -> Profiles | None:
+    """Return the profiles of the clusters, if features have names."""
+    if X is None or names is None:
+        return None
+    first, k = snapshots.first, snapshots.k
+    called = _short(names, X.shape[1] if hasattr(X, "shape") else len(X[0]), "names")
+    return make_profiles(
+        X, first.labels, k,
+        P=first.P, weight=snapshots.weight, feature_names=called, ids=ids,
+    )  # fmt: skip
 
 
 def _sections(
@@ -266,26 +275,26 @@ def _sections(
     comparison: Sequence[Mapping[str, object]] | None,
     facts: Mapping[str, object] | None,
 ) -> str:
-    """Return the tables below the plots."""
+    """Return the tables below the plots; what concerns the method is folded."""
     selection = getattr(model, "selection_", None)
-    html = ""
+    html = inner = ""
     if comparison:
-        html += section("Comparison of methods", "", table_html(comparison))
+        html = section("Comparison of methods", "", table_html(comparison))
     if selection is not None:
         note = "Candidates by evidence. The first was selected."
         rows = table_html(selection.candidates(), marked=0)
-        html += section("Candidates", note, rows)
-    return html + section("Run", "", facts_html(facts_of(model, facts)))
+        inner = section("Candidates", note, rows)
+    inner += section("Run", "", facts_html(facts_of(model, facts)))
+    return html + folded("Technical details", inner)
 
 
 def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
     """Return the sentences below the heading."""
-    who = "The end of the path" if model is None else type(model).__name__
     tau = snapshots.first.tau
-    at = "" if tau is None else f" at tau {tau:.2f}"
+    lead = f"The end of the path at tau {tau:.2f}. " if model is None else ""
     certain = np.mean(snapshots.first.P.max(axis=1) > 0.9)
-    lead = (
-        f"{who}{at}. {snapshots.n:,} samples in {snapshots.k} clusters; "
+    lead += (
+        f"{snapshots.n:,} samples in {snapshots.k} clusters; "
         f"{certain:.0%} of them have a probability above 90%."
     )
     selection = getattr(model, "selection_", None)

@@ -37,8 +37,13 @@ def section(title: str, note: str, body: str) -> str:
     )
 
 
-def page(title: str, lead: str, data: str, sections: str) -> str:
-    """Return the complete page from texts, inert JSON and the HTML of the tables."""
+def folded(title: str, body: str) -> str:
+    """Return parts of the page that are shown on request."""
+    return f"<details><summary>{inert_html(title)}</summary>{body}</details>"
+
+
+def page(title: str, lead: str, data: str, sections: str, segments: str = "") -> str:
+    """Return the complete page from texts, inert JSON and the HTML of its parts."""
     script, style = asset("report.js"), asset("report.css")
     parts = {
         "policy": policy(script, style),
@@ -48,6 +53,7 @@ def page(title: str, lead: str, data: str, sections: str) -> str:
         "script": script,
         "data": data,
         "sections": sections,
+        "segments": segments,
     }
     # In one pass, so that {{names}} within the inserted parts are not replaced.
     template = asset("page.html")

@@ -367,6 +367,17 @@
     seek(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
   }
 
+  // -- segments --------------------------------------------------------------------
+
+  /** Colour the cards; the policy of the page allows this only to the script. */
+  function drawSegments() {
+    for (const mark of document.querySelectorAll("#segments .dot")) {
+      const j = Number(mark.dataset.cluster);
+      mark.className = `dot ${shape(j)}`;
+      mark.style.background = colour(j);
+    }
+  }
+
   // -- sizes -----------------------------------------------------------------------
 
   const rows = [];
@@ -385,14 +396,13 @@
       const size = make("span", "p");
       row.append(mark, make("span", "", `${j}`), line, size);
       button.append(row);
-      const marks = make("small", "", data.features?.[j] ?? "");
-      button.append(marks);
+      if (data.names) button.append(make("small", "", data.names[j]));
       button.addEventListener("click", () => {
         state.cluster = state.cluster === j ? null : j;
         draw();
       });
       $("sizes").append(button);
-      rows.push({ button, mark, inner: line.firstChild, tick, size, marks });
+      rows.push({ button, mark, inner: line.firstChild, tick, size });
     }
     $("sizes-note").textContent = data.shares
       ? "Samples per cluster; ticks show the requested shares. Click to highlight a cluster."
@@ -404,7 +414,7 @@
     // One scale for all taus; a cluster with nearly all samples is cut off.
     const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * n), 1);
     const scale = 1 / (1.25 * largest);
-    rows.forEach(({ button, mark, inner, tick, size, marks }, j) => {
+    rows.forEach(({ button, mark, inner, tick, size }, j) => {
       const requested = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
       button.setAttribute("aria-pressed", String(state.cluster === j));
       button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${requested}`);
@@ -413,7 +423,6 @@
       inner.style.width = `${100 * Math.min(1, sizes[j] * scale)}%`;
       if (data.shares) tick.style.left = `${100 * Math.min(1, data.shares[j] * n * scale)}%`;
       size.textContent = count(sizes[j]);
-      marks.hidden = state.cluster !== j || marks.textContent === "";
     });
   }
 
@@ -552,7 +561,7 @@
   }
 
   function draw() {
-    drawTau(); drawNote(); drawSizes(); drawMap(); drawBlocks(); drawUncertain(); drawPairs();
+    drawTau(); drawNote(); drawSegments(); drawSizes(); drawMap(); drawBlocks(); drawUncertain(); drawPairs();
   }
 
   let waiting = false;
