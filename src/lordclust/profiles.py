@@ -206,12 +206,15 @@ class Profiles:
                 start["name"] = one.name
             start |= {"size": one.size, "share": round(one.share, 6)}
             rows += [
-                start | {
-                    "feature": f.name, "mean": f.mean, "mean_of_all": f.overall,
+                start
+                | {
+                    "feature": f.name,
+                    "mean": _plain(f.mean),
+                    "mean_of_all": _plain(f.overall),
                     "difference": round(f.difference, 6),
                 }
                 for f in one.features
-            ] or [start]  # fmt: skip
+            ] or [start]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def to_frame(self) -> Any:
@@ -518,6 +521,11 @@ def _number(value: float, digits: int, binary: bool) -> str:
     if binary:
         return f"{value:.0%}"
     return f"{value:,.{digits}f}" if abs(value) < 1e12 else f"{value:.3g}"
+
+
+def _plain(value: float) -> float:
+    """Return a number without the digits that are rounding."""
+    return float(f"{value:.10g}")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

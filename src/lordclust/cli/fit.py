@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,15 +23,18 @@ from lordclust.cli.options import (
     force_option,
     input_options,
     is_precomputed,
+    names_option,
     quiet_option,
     report_option,
     request_options,
     scale_option,
+    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display, FitProgress
 
 if TYPE_CHECKING:
+    from lordclust.cli.samples import Samples
     from lordclust.cli.summary import Run
     from lordclust.result import TauPath
 
@@ -49,8 +52,19 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", metavar="FILE", help="Labels; stdout by default.")
 @click.option("--proba", metavar="FILE", help="Probability of every cluster.")
+@click.option(
+    "--profiles",
+    metavar="FILE",
+    help="What distinguishes each cluster; - for text on stdout, instead of the "
+    "labels.",
+)
+@names_option
+@click.option(
+    "--join", is_flag=True, help="Add the columns of INPUT that were read to --output."
+)
 @click.option("--model", metavar="FILE", help="Model for `lordclust predict`.")
 @report_option
+@title_option
 @click.option(
     "--json",
     "json_",
@@ -75,8 +89,12 @@ def fit(
     method: str,
     output: str | None,
     proba: str | None,
+    profiles: str | None,
+    names: list[str] | None,
+    join: bool,
     model: str | None,
     report: str | None,
+    title: str | None,
     json_: str | None,
     strict: bool,
     checkpoint: str | None,
@@ -95,6 +113,7 @@ def fit(
 
     \b
       lordclust fit iris.csv -k 3 --label-column species -o labels.csv
+      lordclust fit customers.csv -k 4 --scale zscore --profiles -
       lordclust fit graph.mtx -k 10 --precomputed --proportions equal --tau 0.3
       lordclust fit people.csv -k 4 --cluster-sizes 25,25,25,25 --id-column name
 
@@ -103,23 +122,27 @@ def fit(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged
     (--strict), 130 interrupted.
     """
-    if output is None and json_ != "-":
+    if output is None and "-" not in (json_, profiles):
         output = "-"
     targets = {
         "--output": output,
         "--proba": proba,
+        "--profiles": profiles,
         "--model": model,
         "--report": report,
         "--json": json_,
     }
     outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
     estimator = _make_estimator(method, request, reading, outputs)
+    look = Look(_check_names(names, request), title, join)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_model
     from lordclust.cli.samples import read_input
 
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, scaling = read_input(input_, request, reading, scale, display)
+        if join:
+            _check_join(samples)
         text = f"Fitting {type(estimator).__name__} to {samples.count}"
         builds_graph = (
             getattr(estimator, "takes_graph", False) and not samples.precomputed
@@ -135,7 +158,7 @@ def fit(
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = _writers(run, path)
+        writers = _writers(run, path, look)
         outputs.write(writers, interrupts)
     if not quiet:
         for line in summary.lines(run):
@@ -147,6 +170,39 @@ def fit(
     outputs.remove_checkpoint(len(getattr(estimator, "all_objectives_", "1")))
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
+
+
+class Look(NamedTuple):
+    """How the outputs present the clusters."""
+
+    names: list[str] | None
+    title: str | None
+    join: bool
+
+
+def _check_names(names: list[str] | None, request: FitRequest) -> list[str] | None:
+    """Return the names of the clusters; raise an error if they cannot be used."""
+    from lordclust.profiles import check_names
+
+    if names is None:
+        return None
+    if request.n_clusters is None:
+        raise click.UsageError("--names needs a number of clusters, got -k auto.")
+    try:
+        return check_names(names, request.n_clusters)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from None
+
+
+def _check_join(samples: Samples) -> None:
+    """Raise an error if INPUT has no columns that could be written."""
+    from scipy import sparse
+
+    if samples.precomputed or sparse.issparse(samples.raw):
+        raise click.UsageError(
+            "--join is for tables of features, but INPUT contains similarities or a "
+            "sparse matrix. Leave it out."
+        )
 
 
 def _make_estimator(
@@ -167,7 +223,7 @@ def _make_estimator(
             f"Models of the method {method} cannot be saved. Use blord or lord, or "
             "leave --model out."
         )
-    check_formats(outputs, "--output", "--proba")
+    check_formats(outputs, "--output", "--proba", "--profiles")
     if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
         raise click.UsageError("--model and --report need a file, not stdout.")
     return estimator
@@ -202,7 +258,7 @@ def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
         raise Failure(f"--proba: the method {run.method} computes no probabilities.")
 
 
-def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
+def _writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
     """Return the function that writes each output."""
     from lordclust import files
     from lordclust.cli import pages, summary, tables
@@ -216,7 +272,7 @@ def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
 
     def write_model(file: str, force: bool) -> None:
         scaling = None if run.scaling is None else run.scaling.to_json()
-        extras = {"scaling": scaling, "names": samples.names}
+        extras = {"scaling": scaling, "names": samples.names, "clusters": look.names}
         model.save(file, force=force, extras=extras)
 
     def write_report(file: str, force: bool) -> None:
@@ -225,10 +281,20 @@ def _writers(run: Run, path: TauPath | None) -> dict[str, Writer]:
         if run.interrupted:
             facts["interrupted"] = "yes, this is the best result so far"
         facts = {"input": samples.source, **facts, **document["versions"]}
-        pages.write_page(file, force, model, path, samples, facts=facts)
+        pages.write_page(
+            file, force, model, path, samples,
+            facts=facts, names=look.names, title=look.title,
+        )  # fmt: skip
+
+    def write_profiles(file: str, force: bool) -> None:
+        profiles = pages.profiles_of(model, samples, look.names)
+        tables.write_profiles(file, profiles, force)
 
     P = getattr(model, "membership_", None)
-    return tables.sample_writers(samples, model.labels_, P) | {
+    return tables.sample_writers(
+        samples, model.labels_, P, names=look.names, join=look.join
+    ) | {
+        "--profiles": write_profiles,
         "--json": write_document,
         "--model": write_model,
         "--report": write_report,

@@ -44,6 +44,11 @@ def numbers(
     return parse
 
 
+def listed(value: str) -> list[str]:
+    """Return the names in a comma-separated list."""
+    return [name.strip() for name in value.split(",")]
+
+
 def clusters(value: str) -> int | None:
     """Return the number of clusters, or None for auto."""
     if value == "auto":
@@ -271,6 +276,13 @@ scale_option = click.option(
 )
 report_option = click.option(
     "--report", metavar="FILE", help="Interactive report, one HTML file."
+)
+title_option = click.option("--title", metavar="TEXT", help="Heading of the report.")
+names_option = click.option(
+    "--names",
+    type=listed,
+    metavar="A,B,...",
+    help="Names of the clusters 0, 1, ...; shown beside the labels.",
 )
 
 

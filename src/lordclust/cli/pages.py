@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from lordclust.cli.exits import Interrupts
 from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.cli.tables import Row
+from lordclust.profiles import Profiles, make_profiles
 from lordclust.report import write_report
 from lordclust.result import TauPath
 from lordclust.solver.tau_path import tau_path
@@ -16,6 +20,23 @@ from lordclust.solver.tau_path import tau_path
 #: because every tau stores all of them.
 TAUS = tuple(i / 20 for i in range(1, 21))
 SLIDER_UP_TO = 2_000_000
+
+
+def profiles_of(
+    model: Any, samples: Samples, names: Sequence[str] | None = None
+) -> Profiles:
+    """Return the profiles of the clusters, in the units of INPUT."""
+    k = len(np.bincount(model.labels_, minlength=model.n_clusters or 1))
+    return make_profiles(
+        None if samples.precomputed else samples.raw,
+        model.labels_,
+        k,
+        P=getattr(model, "membership_", None),
+        weight=samples.weight,
+        feature_names=None if samples.precomputed else samples.names,
+        names=names,
+        ids=samples.ids.tolist(),
+    )
 
 
 def write_page(
@@ -27,6 +48,8 @@ def write_page(
     *,
     facts: dict[str, object],
     comparison: list[Row] | None = None,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
 ) -> None:
     """Write the report."""
     if path is None and hasattr(model, "tau_") and _too_many(model, samples):
@@ -39,6 +62,8 @@ def write_page(
         ids=samples.ids.tolist(),
         names=samples.names,
         labels=samples.labels,
+        profiles=profiles_of(model, samples, names),
+        title=title,
         comparison=comparison,
         facts=facts,
         force=force,

@@ -88,7 +88,7 @@ def predict(
             labels = saved.model.assign(
                 samples.X, proportions=shares, cluster_sizes=cluster_sizes
             )
-        writers = sample_writers(samples, labels, P)
+        writers = sample_writers(samples, labels, P, names=saved.clusters)
         outputs.write(writers, interrupts)
     if not quiet:
         say(_summary(samples, labels, P.shape[1]))

@@ -9,7 +9,9 @@ from lordclust.cli.options import (
     InputOptions,
     force_option,
     input_options,
+    names_option,
     quiet_option,
+    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -20,6 +22,8 @@ from lordclust.cli.progress import Display
 @click.argument("input_", metavar="[INPUT]", required=False)
 @click.option("-o", "--output", metavar="FILE", required=True, help="The HTML file.")
 @input_options("weight_column", "known_labels", "precomputed")
+@names_option
+@title_option
 @force_option
 @quiet_option
 def report(
@@ -27,6 +31,8 @@ def report(
     input_: str | None,
     output: str,
     reading: InputOptions,
+    names: list[str] | None,
+    title: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -46,17 +52,23 @@ def report(
         raise click.UsageError("--output needs a file, not stdout.")
     from lordclust.cli.pages import path_around, write_page
     from lordclust.cli.saved import SavedModel
+    from lordclust.profiles import check_names
 
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         display.stage("Reading")
         saved = SavedModel.read(model)
+        if names is not None:
+            names = check_names(names, saved.model.membership_.shape[1])
         samples = saved.fitted_samples(input_, reading)
         path = path_around(saved.model, samples, display, interrupts)
         display.stage("Drawing the report")
 
         def write(file: str, force: bool) -> None:
             facts: dict[str, object] = {"model": model}
-            write_page(file, force, saved.model, path, samples, facts=facts)
+            write_page(
+                file, force, saved.model, path, samples,
+                facts=facts, names=names or saved.clusters, title=title,
+            )  # fmt: skip
 
         writers: dict[str, Writer] = {"--output": write}
         outputs.write(writers, interrupts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -35,6 +36,8 @@ class Samples:
     weight: FloatArray | None
     known: IntArray | None
     precomputed: bool
+    raw: Matrix  # X before scaling
+    others: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
     def count(self) -> str:
@@ -94,6 +97,9 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
     if known_name:
         cells = table.labels if as_text else taken[known_name]
         known = _known(cells, known_name)
+    others = dict(taken)
+    if table.labels is not None:
+        others[table.label_name or "class"] = table.labels
     rename = not table.id_name or OWN.fullmatch(table.id_name)
     return Samples(
         source=source,
@@ -105,6 +111,8 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
         weight=taken.get(reading.weight_column or ""),
         known=known,
         precomputed=precomputed,
+        raw=X,
+        others=others,
     )
 
 

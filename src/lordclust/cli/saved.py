@@ -22,6 +22,7 @@ class SavedModel:
     model: Any
     names: list[str] | None
     scaling: Scaling | None
+    clusters: list[str] | None  # their names
 
     @classmethod
     def read(cls, path: str) -> SavedModel:
@@ -29,10 +30,11 @@ class SavedModel:
         model = load_model(path)
         extras = getattr(model, "extras_", None)
         extras = extras if isinstance(extras, dict) else {}
-        names = extras.get("names")
-        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-            names = None
-        return cls(path, model, names, Scaling.from_json(extras.get("scaling")))
+        scaling = Scaling.from_json(extras.get("scaling"))
+        clusters = _texts(extras.get("clusters"))
+        if clusters is not None and len(clusters) != model.membership_.shape[1]:
+            clusters = None
+        return cls(path, model, _texts(extras.get("names")), scaling, clusters)
 
     def samples(self, source: str, reading: InputOptions) -> Samples:
         """Read INPUT: the same columns by name, scaled in the same way."""
@@ -72,9 +74,10 @@ class SavedModel:
                 self.path,
                 "it was saved with samples=False. Pass the samples it was fitted to.",
             )
+        X = self.model.membership_ if precomputed else self.model._samples
         return Samples(
             source=self.path,
-            X=self.model.membership_ if precomputed else self.model._samples,
+            X=X,
             ids=np.arange(n),
             id_name="id",
             names=self.names,
@@ -82,4 +85,12 @@ class SavedModel:
             weight=None,
             known=None,
             precomputed=precomputed,
+            raw=X if self.scaling is None else self.scaling.undo(X),
         )
+
+
+def _texts(value: object) -> list[str] | None:
+    """Return a list of texts from a model file, None if it is anything else."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return value
+    return None

@@ -47,6 +47,11 @@ class Scaling:
         scaled: FloatArray = (dense - self.shift) / self.width
         return scaled
 
+    def undo(self, X: FloatArray) -> FloatArray:
+        """Return samples in their own units, up to rounding."""
+        raw: FloatArray = X * self.width + self.shift
+        return raw
+
     def to_json(self) -> Json:
         """Return a document for the model file; floats are kept bit for bit."""
         return {

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -22,8 +22,11 @@ from lordclust.cli.summary import to_json
 from lordclust.files.atomic import is_stream
 from lordclust.files.error import visible
 from lordclust.files.writing import WRITABLE
+from lordclust.profiles import Profiles
 from lordclust.rounding.labels import normalized_entropy
 
+#: Digits of probabilities after the point; further ones are not meaningful.
+DIGITS = 6
 #: Columns of text, which may take several lines at a terminal.
 LONG = ("title", "source", "note")
 
@@ -32,23 +35,57 @@ Row: TypeAlias = dict[str, str | float | None]
 
 
 def sample_writers(
-    samples: Samples, labels: IntArray, P: FloatArray | None
+    samples: Samples,
+    labels: IntArray,
+    P: FloatArray | None,
+    *,
+    names: Sequence[str] | None = None,
+    join: bool = False,
 ) -> dict[str, Writer]:
     """Return the writers of labels and probabilities, one line per sample."""
     ids = {samples.id_name: samples.ids}
 
     def write_labels(file: str, force: bool) -> None:
         columns = ids | {"label": labels}
+        if names is not None:
+            columns["segment" if "name" in ids else "name"] = np.array(names)[labels]
         if P is not None:
-            columns["probability"] = P[np.arange(len(P)), labels]
-            columns["uncertainty"] = normalized_entropy(P)
+            own = P[np.arange(len(P)), labels]
+            columns["probability"] = np.round(own, DIGITS)
+            columns["uncertainty"] = np.round(normalized_entropy(P), DIGITS)
+        for name, column in _joined(samples).items() if join else ():
+            columns[f"{name}_input" if name in columns else name] = column
         write(file, columns, force)
 
     def write_probabilities(file: str, force: bool) -> None:
-        columns = {} if P is None else {f"p{j}": p for j, p in enumerate(P.T)}
-        write(file, ids | columns, force)
+        R = np.empty((0, 0)) if P is None else np.round(P, DIGITS)
+        write(file, ids | {f"p{j}": p for j, p in enumerate(R.T)}, force)
 
     return {"--output": write_labels, "--proba": write_probabilities}
+
+
+def _joined(samples: Samples) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of INPUT, whole numbers as such."""
+    names = samples.names or [f"x{j}" for j in range(samples.raw.shape[1])]
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(names, samples.raw.T, strict=True))
+    columns |= samples.others
+    for name, column in columns.items():
+        whole = column.dtype.kind == "f" and (np.abs(column) < 2**53).all()
+        if whole and (column == np.rint(column)).all():
+            columns[name] = column.astype(np.int64)
+    return columns
+
+
+def write_profiles(file: str, profiles: Profiles, force: bool) -> None:
+    """Write profiles: to stdout as text, to a file as a table."""
+    if file != "-":
+        write(file, profiles.columns(), force)
+        return
+    text = str(profiles)
+    if sys.stdout.isatty():
+        text = "\n".join(map(visible, text.split("\n")))
+    with files.atomic_file("-", text=True) as out:
+        out.write(text + "\n")
 
 
 def as_columns(rows: Sequence[Row]) -> Columns:
