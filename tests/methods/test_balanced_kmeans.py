@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lordclust.methods.balanced_kmeans import BalancedKMeans, balanced_lloyd
 from lordclust.metrics import accuracy
-from lordclust.rounding.transport import assign_sizes, sizes_from
+from lordclust.rounding.transport import Bounds, assign_sizes, sizes_from
 from strategies import generators
 
 
@@ -54,7 +54,7 @@ def test_sizes_are_met_and_inertia_falls(rng, k, n):
     X = rng.standard_normal((n, 3))
     X -= X.mean(axis=0)
     sizes = sizes_from(rng.dirichlet(np.ones(k)) + 1e-9, n)
-    found = balanced_lloyd(X, sizes, X[:k], tol=1e-12)
+    found = balanced_lloyd(X, Bounds(sizes, sizes), X[:k], tol=1e-12)
     np.testing.assert_array_equal(np.bincount(found.labels, minlength=k), sizes)
     assert found.converged
     assert (np.diff(found.history) < 0).all()
@@ -160,3 +160,69 @@ def test_stopped_early():
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1"):
         model.fit(X)
     np.testing.assert_array_equal(np.bincount(model.labels_), np.full(5, 40))
+
+
+@given(generators(), st.integers(1, 5), st.integers(10, 40))
+def test_sizes_stay_within_bounds_and_inertia_falls(rng, k, n):
+    X = rng.standard_normal((n, 3))
+    X -= X.mean(axis=0)
+    bounds = Bounds(np.full(k, n // k // 2), np.full(k, -(-n // k) + 1))
+    found = balanced_lloyd(X, bounds, X[:k], tol=1e-12)
+    assert bounds.hold(found.labels)
+    assert (np.diff(found.history) < 0).all()
+    assert found.history[-1] == pytest.approx(inertia(X, found.labels))
+    equal = balanced_lloyd(X, bounds, found.centers, tol=1e-12)
+    assert equal.history[-1] == pytest.approx(found.history[-1])
+
+
+def test_bounds_by_hand():
+    # Without bounds 0, 1, 2 | 9, 11. With size_max=2 three clusters are needed.
+    X = [[0.0], [1], [2], [9], [11]]
+    free = BalancedKMeans(2, size_min=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(free.labels_, [0, 0, 0, 1, 1])
+    assert free.inertia_ == pytest.approx(4)
+    model = BalancedKMeans(3, size_max=2, random_state=0).fit(X)
+    assert model.sizes_.tolist() == [2, 2, 1]
+    assert model.inertia_ == pytest.approx(2.5)  # 0, 1 or 1, 2; the other alone
+
+
+def test_bounds_of_each_cluster_keep_their_order():
+    X, _ = make_blobs([50, 30, 20], cluster_std=0.3, random_state=0)
+    low, high = [0.15, 45, 25], [25, 0.55, 35]
+    model = BalancedKMeans(3, size_min=low, size_max=high, random_state=0).fit(X)
+    assert model.sizes_.tolist() == [20, 50, 30]
+    assert model.inertia_ == pytest.approx(KMeans(3, n_init=10).fit(X).inertia_)
+
+
+@pytest.mark.parametrize("other", [{"sizes": [2, 2]}, {"proportions": [0.5, 0.5]}])
+def test_bounds_beside_sizes_are_refused(other):
+    with pytest.raises(ValueError, match=r"size_max and .* were both given"):
+        BalancedKMeans(2, size_max=3, **other).fit([[0], [1], [2], [9]])
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_an_outlier_is_not_alone_if_sizes_are_bounded(form):
+    X = [[0, 0], [0.5, 0], [0.5, 1], [1, 1], [10, 10]]
+    labels = BalancedKMeans(2, size_min=2, size_max=3, random_state=0).fit_predict(
+        form(np.array(X))
+    )
+    np.testing.assert_array_equal(labels, [0, 0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("k", "low", "high"),
+    [(3, 33, 34), (3, 20, 50), (3, 30, None), (3, None, 40), (20, 3, 40), (20, 5, 6)],
+)
+def test_bounds_on_one_side_or_both(k, low, high):
+    X = np.random.default_rng(0).random((101, 2))
+    model = BalancedKMeans(k, size_min=low, size_max=high, random_state=0).fit(X)
+    assert model.sizes_.sum() == 101
+    assert model.sizes_.min() >= (low or 1)
+    assert model.sizes_.max() <= (high or 101)
+
+
+def test_wide_bounds_give_k_means():
+    X, _ = make_blobs(200, centers=4, random_state=0)
+    model = BalancedKMeans(4, size_min=0, size_max=200, random_state=0).fit(X)
+    free = KMeans(4, n_init=10, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(free.inertia_)

@@ -11,7 +11,13 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import eye_array, kron, vstack
 
 from lordclust.rounding import transport
-from lordclust.rounding.transport import assign_sizes, priced_assignment, sizes_from
+from lordclust.rounding.transport import (
+    Bounds,
+    assign_sizes,
+    check_bounds,
+    priced_assignment,
+    sizes_from,
+)
 from strategies import generators
 
 
@@ -224,3 +230,84 @@ def test_whole_shares_are_met_exactly():
 def test_bad_proportions():
     with pytest.raises(ValueError, match="proportions must sum to 1"):
         sizes_from([0.5, 0.6], 10)
+
+
+def least_within_bounds(cost, bounds):
+    """The same linear program, with bounds on the sizes."""
+    n, k = cost.shape
+    rows = kron(eye_array(n), np.ones((1, k)))
+    columns = kron(np.ones((1, n)), eye_array(k))
+    return linprog(
+        cost.ravel(),
+        A_ub=vstack([columns, -columns]), b_ub=[*bounds.high, *-bounds.low],
+        A_eq=rows, b_eq=np.ones(n),
+    ).fun  # fmt: skip
+
+
+@st.composite
+def bounded_problems(draw):
+    cost, sizes = draw(problems())
+    rng, n = draw(generators()), len(cost)
+    slack = draw(st.sampled_from([1, 3, n]))
+    low = np.maximum(sizes - rng.integers(0, slack + 1, len(sizes)), 0)
+    high = np.minimum(sizes + rng.integers(0, slack + 1, len(sizes)), n)
+    return cost, Bounds(low, high)
+
+
+@given(bounded_problems(), st.sampled_from([0, transport.FEW]), st.booleans())
+def test_no_partition_within_bounds_costs_less(problem, few, warm):
+    cost, bounds = problem
+    prices = None
+    if warm:
+        other = cost + np.random.default_rng(0).standard_normal(cost.shape)
+        prices = priced_assignment(other, bounds).prices
+    with mock.patch.object(transport, "FEW", few):
+        labels, prices = priced_assignment(cost, bounds, prices)
+    assert bounds.hold(labels)
+    least = least_within_bounds(cost, bounds)
+    assert total(cost, labels) == pytest.approx(least, abs=1e-9)
+    # The certificate: prices are positive at the least size, negative at the largest.
+    sizes = np.bincount(labels, minlength=len(prices))
+    reduced = cost - prices
+    np.testing.assert_allclose(
+        reduced[np.arange(len(cost)), labels], reduced.min(axis=1), atol=1e-9
+    )
+    assert (sizes[prices > 1e-9] == bounds.low[prices > 1e-9]).all()
+    assert (sizes[prices < -1e-9] == bounds.high[prices < -1e-9]).all()
+
+
+@given(problems())
+def test_bounds_that_nearest_clusters_meet_change_nothing(problem):
+    cost, _ = problem
+    n, k = cost.shape
+    bounds = Bounds(np.zeros(k, dtype=int), np.full(k, n))
+    np.testing.assert_array_equal(assign_sizes(cost, bounds), cost.argmin(axis=1))
+
+
+def test_bounds_are_numbers_lists_or_shares():
+    low, high = check_bounds(2, [0.5, 6, 10], 3, 9, 0)
+    np.testing.assert_array_equal(low, [2, 2, 2])
+    np.testing.assert_array_equal(high, [4, 6, 9])
+    low, high = check_bounds(0.3, None, 3, 10, 0)
+    np.testing.assert_array_equal(low, [3, 3, 3])  # 0.3 * 10 is 3, up to rounding
+    low, high = check_bounds(None, 8, 2, 9, 1)
+    np.testing.assert_array_equal([low, high], [[1, 1], [8, 8]])
+
+
+@pytest.mark.parametrize(
+    ("size_min", "size_max", "message"),
+    [
+        (4, None, "size_min does not suit 10 samples: 3 clusters hold at least 12"),
+        (None, 3, "size_max does not suit 10 samples: 3 clusters hold at most 9"),
+        ([1, 5, 1], 4, "got 5 and 4 samples for cluster 1"),
+        ([1, 2], None, "one number, or n_clusters=3 numbers, got shape"),
+        (-1, None, "size_min must be whole numbers of samples, or shares.*got -1"),
+        (None, 4.5, "size_max must be whole numbers of samples, or shares.*got 4.5"),
+        (None, np.nan, "got nan"),
+        (None, np.inf, "got inf"),
+        ("a", None, "size_min must be numbers"),
+    ],
+)
+def test_impossible_bounds_are_refused(size_min, size_max, message):
+    with pytest.raises(ValueError, match=message):
+        check_bounds(size_min, size_max, 3, 10, 0)

@@ -1,4 +1,4 @@
-"""k-means with exact cluster sizes."""
+"""k-means with exact cluster sizes, or bounds on them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Self
@@ -11,16 +11,22 @@ from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_not_both, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
-from lordclust.rounding.transport import check_sizes, priced_assignment, sizes_from
+from lordclust.rounding.transport import (
+    Bounds,
+    check_bounds,
+    check_sizes,
+    priced_assignment,
+    sizes_from,
+)
 
 
 class BalancedKMeans(RestartClusterer):
-    """k-means whose clusters have exactly the given sizes.
+    """k-means whose clusters have exactly the given sizes, or sizes within bounds.
 
     Solves
 
         min sum_i ||x_i - c_(y_i)||^2   over centres c and labels y with
-        exactly sizes[j] samples of label j
+        exactly sizes[j] samples of label j, or size_min[j] to size_max[j]
 
     by alternation: centres are means, and labels are the partition of least total
     squared distance with these sizes. The problem and the scheme are those of [1]_,
@@ -35,7 +41,10 @@ class BalancedKMeans(RestartClusterer):
         Number of samples in each cluster; they sum to n.
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1, rounded to sizes by largest remainders.
-        Without it and ``sizes`` all sizes are equal, or differ by one.
+        Without it, ``sizes`` and bounds all sizes are equal, or differ by one.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on the sizes, instead of ``sizes``: numbers of samples, or shares of
+        them if below 1; one for all clusters, or one for each. No cluster is empty.
     n_init : int, default=10
         Starts by k-means++; the one with the least inertia is kept. If sizes differ,
         every other start assigns them to the centres by the number of nearest samples,
@@ -51,11 +60,12 @@ class BalancedKMeans(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample, 0 to k-1. Clusters of equal size are ordered by their
-        first sample, others as in ``sizes``.
+        first sample, others as in ``sizes``; with bounds, clusters of equal bounds by
+        their size first.
     cluster_centers_ : ndarray of shape (k, d)
         Means of the clusters. A cluster of size 0 keeps the centre of its start.
     sizes_ : ndarray of int, shape (k,)
-        The sizes of the clusters, as requested.
+        The sizes of the clusters.
     inertia_, objective_ : float
         Sum of squared distances to the centres.
     n_iter_, converged_, history_
@@ -82,6 +92,9 @@ class BalancedKMeans(RestartClusterer):
     >>> model = BalancedKMeans(3, random_state=0).fit(load_iris().data)
     >>> model.sizes_
     array([50, 50, 50])
+    >>> bounded = BalancedKMeans(3, size_min=40, size_max=60, random_state=0)
+    >>> bounded.fit(load_iris().data).sizes_
+    array([60, 50, 40])
     """
 
     takes_graph = False
@@ -94,6 +107,8 @@ class BalancedKMeans(RestartClusterer):
         *,
         sizes: ArrayLike | None = None,
         proportions: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-6,
@@ -102,6 +117,8 @@ class BalancedKMeans(RestartClusterer):
         self.n_clusters = n_clusters
         self.sizes = sizes
         self.proportions = proportions
+        self.size_min = size_min
+        self.size_max = size_max
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -111,13 +128,13 @@ class BalancedKMeans(RestartClusterer):
         super()._check_parameters()
         if self.sizes is not None:
             check_not_both(self.proportions, "proportions", "sizes")
+        for name in ("sizes", "proportions"):
+            if getattr(self, name) is not None:
+                check_not_both(self.size_min, "size_min", name)
+                check_not_both(self.size_max, "size_max", name)
 
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
-        n = data.shape[0]
-        if self.sizes is not None:
-            self.sizes_ = check_sizes(self.sizes, k, n)
-        else:
-            self.sizes_ = sizes_from(check_proportions(self.proportions, k), n)
+        self._bounds = bounds = self._find_bounds(k, data.shape[0])
         X, origin = data.astype(np.float64), np.zeros(data.shape[1])
         if sparse.issparse(X):
             X = sparse.csr_array(X)
@@ -125,20 +142,32 @@ class BalancedKMeans(RestartClusterer):
             origin = X.mean(axis=0)
             X = X - origin
         for start, rng in enumerate(rngs):
-            C = _start(X, self.sizes_, rng, match=start % 2 == 0)
+            C = _start(X, bounds, rng, match=start % 2 == 0)
             labels, C, history, converged = balanced_lloyd(
-                X, self.sizes_, C, tol=self.tol, max_iter=self.max_iter
+                X, bounds, C, tol=self.tol, max_iter=self.max_iter
             )
             yield Run(
                 labels, history[-1], len(history), converged, history,
                 columns={"cluster_centers_": (C + origin).T},
             )  # fmt: skip
 
+    def _find_bounds(self, k: int, n: int) -> Bounds:
+        """Return the bounds on the sizes, which are equal if the sizes are given."""
+        if self.size_min is not None or self.size_max is not None:
+            return check_bounds(self.size_min, self.size_max, k, n, least=1)
+        if self.sizes is not None:
+            sizes = check_sizes(self.sizes, k, n)
+        else:
+            sizes = sizes_from(check_proportions(self.proportions, k), n)
+        return Bounds(sizes, sizes)
+
     def _shares(self, k: int) -> FloatArray:
-        return np.asarray(self.sizes_ / self.sizes_.sum())
+        return self._bounds.kinds()
 
     def _keep(self, run: Run, k: int) -> Self:
         super()._keep(run, k)
+        del self._bounds
+        self.sizes_ = np.bincount(self.labels_, minlength=k)
         self.cluster_centers_ = np.ascontiguousarray(self.cluster_centers_.T)
         self.inertia_ = self.objective_
         return self
@@ -154,22 +183,23 @@ class Lloyd(NamedTuple):
 
 
 def balanced_lloyd(
-    X: Graph, sizes: IntArray, C: FloatArray, *, tol: float = 1e-6, max_iter: int = 300
+    X: Graph, bounds: Bounds, C: FloatArray, *, tol: float = 1e-6, max_iter: int = 300
 ) -> Lloyd:
     """Alternate labels and centres from C until neither lowers the inertia.
 
     X is in float64, dense or sparse, and centred, so that no digits are lost.
     """
     square = float(X.multiply(X).sum() if sparse.issparse(X) else (X * X).sum())
-    n = X.shape[0]
+    n, k = X.shape[0], len(C)
     labels: IntArray = np.empty(0, dtype=np.int64)
     prices, inertia, history = None, np.inf, list[float]()
     converged = False
     while not converged and len(history) < max_iter:
         # Without ||x_i||^2, which is the same for all clusters.
         cost = (C * C).sum(axis=1) - 2 * (X @ C.T)
-        found, prices = priced_assignment(cost, sizes, prices)
-        Y = sparse.csr_array((np.ones(n), found, np.arange(n + 1)), (n, len(sizes)))
+        found, prices = priced_assignment(cost, bounds, prices)
+        sizes = np.bincount(found, minlength=k)
+        Y = sparse.csr_array((np.ones(n), found, np.arange(n + 1)), (n, k))
         sums = Y.T @ X
         sums = sums.toarray() if sparse.issparse(sums) else sums
         means = np.asarray(sums / np.maximum(sizes, 1)[:, None])
@@ -184,9 +214,10 @@ def balanced_lloyd(
 
 
 def _start(
-    X: Graph, sizes: IntArray, rng: np.random.Generator, *, match: bool
+    X: Graph, bounds: Bounds, rng: np.random.Generator, *, match: bool
 ) -> FloatArray:
     """Return centres by k-means++, ordered for the sizes."""
+    sizes = bounds.low + bounds.high
     k = len(sizes)
     seed = int(rng.integers(np.iinfo(np.int32).max))
     C, _ = kmeans_plusplus(X, k, random_state=seed)

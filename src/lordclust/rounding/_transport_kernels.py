@@ -137,10 +137,13 @@ def weigh(
 
 
 @njit
-def price_of(cost: FloatArray, price: FloatArray, j: int, size: int) -> float:
-    """Return the price of j at which ``size`` rows choose it, given other prices."""
+def price_of(cost: FloatArray, price: FloatArray, j: int, low: int, high: int) -> float:
+    """Return the price of j at which its size is in bounds, given other prices.
+
+    Between bounds that differ a price other than 0 is not needed.
+    """
     n, k = cost.shape
-    if size == 0 or size == n:
+    if low == high and (low == 0 or low == n):
         return float(price[j])
     gap = np.empty(n)  # the price above which a row chooses j
     for i in range(n):
@@ -149,13 +152,19 @@ def price_of(cost: FloatArray, price: FloatArray, j: int, size: int) -> float:
             if t != j:
                 other = min(other, cost[i, t] - price[t])
         gap[i] = cost[i, j] - other
+    size = low
+    if low < high:
+        free = int((gap < 0).sum())
+        if low <= free <= high:
+            return 0.0
+        size = low if free < low else high
     gap = np.partition(gap, size)
     return float(0.5 * (gap[:size].max() + gap[size]))
 
 
 @njit
 def improve_prices(
-    cost: FloatArray, price: FloatArray, sizes: IntArray, sweeps: int
+    cost: FloatArray, price: FloatArray, low: IntArray, high: IntArray, sweeps: int
 ) -> None:
     """Adjust prices so that all sizes are nearly met, one cluster after the other.
 
@@ -164,7 +173,7 @@ def improve_prices(
     """
     for _ in range(sweeps):
         for j in range(cost.shape[1]):
-            price[j] = price_of(cost, price, j, sizes[j])
+            price[j] = price_of(cost, price, j, low[j], high[j])
 
 
 @njit
@@ -202,13 +211,27 @@ def send_one(
 
 
 @njit
-def balance(
-    heaps: Heaps, labels: IntArray, price: FloatArray, surplus: IntArray, few: bool
+def open_pool(
+    weight: FloatArray, target: IntArray, low: IntArray, high: IntArray, j: int
 ) -> None:
+    """Set the edges between j and the pool: whether the target of j may change."""
+    pool = len(target)
+    weight[j, pool] = 0.0 if target[j] < high[j] else np.inf
+    weight[pool, j] = 0.0 if target[j] > low[j] else np.inf
+
+
+@njit
+def balance(
+    heaps: Heaps, labels: IntArray, price: FloatArray, surplus: IntArray,
+    target: IntArray, low: IntArray, high: IntArray, few: bool,
+) -> None:  # fmt: skip
     """Move rows until no cluster has a surplus, along shortest paths.
 
     ``labels`` must minimise cost[i, j] - price[j] in every row; at the end they do
     so for the new prices. Heaps are used, and filled first, unless there are few moves.
+
+    After the k clusters comes the pool, which exchanges no rows: a step from j to the
+    pool raises the target size of j by one, a step from the pool to j lowers it.
     """
     k = heaps.root.shape[0]
     if not few:
@@ -216,23 +239,32 @@ def balance(
             for t in range(k):
                 if t != labels[i]:
                     push(heaps, labels[i], t, i)
-    weight, cheapest = np.full((k, k), np.inf), np.zeros((k, k), np.int64)
+    weight = np.full((k + 1, k + 1), np.inf)
+    cheapest = np.zeros((k, k), np.int64)
     for j in range(k):
         weigh(heaps, labels, weight, cheapest, j, few)
-    dist, parent = np.empty(k), np.empty(k, np.int64)
-    for source in range(k):
+        open_pool(weight, target, low, high, j)
+    dist, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
+    for source in range(k + 1):
         while surplus[source] > 0:
-            target = send_one(weight, price, surplus, source, dist, parent)
-            t = target
+            end = send_one(weight, price, surplus, source, dist, parent)
+            t = end
             while t != source:
-                i = cheapest[parent[t], t]
-                if few:
-                    labels[i] = t
+                before = parent[t]
+                if t == k:
+                    target[before] += 1
+                elif before == k:
+                    target[t] -= 1
+                elif few:
+                    labels[cheapest[before, t]] = t
                 else:
-                    move(heaps, labels, i, t)
+                    move(heaps, labels, cheapest[before, t], t)
+                t = before
+            t = end
+            while True:
+                if t < k:
+                    weigh(heaps, labels, weight, cheapest, t, few)
+                    open_pool(weight, target, low, high, t)
+                if t == source:
+                    break
                 t = parent[t]
-            t = target
-            while t != source:
-                weigh(heaps, labels, weight, cheapest, t, few)
-                t = parent[t]
-            weigh(heaps, labels, weight, cheapest, source, few)
