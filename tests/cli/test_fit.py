@@ -175,6 +175,18 @@ def test_sizes_are_met_to_the_sample(run, points, tmp_path):
         assert np.bincount(labels).tolist() == [20, 15, 10]
 
 
+def test_sizes_within_bounds(run, points):
+    for low, high in ((12, 16), (0.3, "15,16,17")):
+        result = run(
+            "fit", points, "-k", 3, *COLUMNS, "--size-min", low, "--size-max", high
+        )
+        sizes = np.bincount([int(row["label"]) for row in table(result.stdout)])
+        assert sizes.min() >= 12
+        assert sizes.max() <= 17
+    result = run("fit", points, "-k", 3, *COLUMNS, "--size-max", 15, "--json")
+    assert json.loads(result.stdout)["sizes"] == [15, 15, 15]
+
+
 def test_soft_shares_are_a_soft_constraint(run, points):
     arguments = ("fit", points, "-k", 3, *COLUMNS, "--tau", 0.5, "--json")
     result = run(*arguments, "--proportions", "0.5,0.3,0.2", "--strength", 0.1)
@@ -247,6 +259,9 @@ def test_quiet_is_silent(run, points, tmp_path):
         (["-k", "3", "--method", "blrd"], 2, "Did you mean 'blord'?"),
         (["-k", "3", "--method", "sc", "--tau", "1"], 2, "method sc has no --tau"),
         (["-k", "3", "--cluster-sizes", "1.5,2"], 2, "whole numbers"),
+        (["-k", "3", "--size-max", "few"], 2, "list of numbers"),
+        (["-k", "3", "--size-max", "9"], 3, "3 clusters hold at most 27"),
+        (["-k", "3", "--method", "sc", "--size-min", "9"], 2, "sc has no --size-min"),
         (["-k", "3", "--proportions", "auto", "--strength", "1"], 2, "--strength"),
         (["-k", "3", "--neighbors", "5", "--precomputed"], 2, "--neighbors"),
         (["-k", "3", "--jobs", "0"], 2, "--jobs"),

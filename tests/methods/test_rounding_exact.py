@@ -12,7 +12,7 @@ from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
 from lordclust.methods.lord import numbered
 from lordclust.rounding.labels import canonical_order
-from lordclust.rounding.transport import sizes_from
+from lordclust.rounding.transport import Bounds, assign_sizes, sizes_from
 from lordclust.solver.omega import Omega
 from models import GIVEN, MODELS
 from strategies import generators
@@ -231,3 +231,116 @@ def test_bad_sizes(Model, sizes, message):
 def test_contradictions(Model, settings, message):
     with pytest.raises(ValueError, match=message):
         Model(3, **settings).fit(X)
+
+
+# -- bounds on the sizes --
+
+
+@given(generators(), st.integers(2, 5))
+def test_bounded_labels_have_the_largest_total_of_all_sizes_within(rng, k):
+    n = 12
+    P = rng.dirichlet(np.full(k, 0.5), n)
+    bounds = Bounds(np.full(k, 1), np.full(k, -(-n // k) + 1))
+    omega = Omega.of(np.full(k, k**-0.5), n)
+    order, labels = numbered(P, omega.mu**2, omega, exact=False, bounds=bounds)
+    assert bounds.hold(labels)
+    sizes = np.bincount(labels, minlength=k)
+    assert (np.diff(sizes) <= 0).all()  # numbered by size
+    least = -assign_cost(-P, bounds)
+    assert total(P[:, order], labels) == pytest.approx(least)
+
+
+def assign_cost(cost, bounds):
+    labels = assign_sizes(cost, bounds)
+    return cost[np.arange(len(cost)), labels].sum()
+
+
+@MODELS
+@pytest.mark.parametrize("bounds", [(15, 22), (0.25, None), (None, 0.4)])
+def test_sizes_are_within_bounds(Model, bounds):
+    low, high = bounds
+    sizes = Model(3, size_min=low, size_max=high).fit(X).sizes_
+    assert sizes.min() >= (15 if low else 1)
+    assert sizes.max() <= {None: 60, 22: 22, 0.4: 24}[high]
+
+
+@pytest.mark.parametrize("tau", ["auto", 0.3])
+def test_automatic_shares_are_those_of_labels_within_the_bounds(tau):
+    free = BLoRD(3, tau=tau).fit(X)
+    high = free.sizes_.max() - 3
+    model = BLoRD(3, tau=tau, size_max=high).fit(X)
+    assert model.sizes_.max() == high
+    np.testing.assert_allclose(60 * model.proportions_.max(), high)
+    np.testing.assert_allclose(model.membership_.mean(axis=0), model.proportions_)
+
+
+def test_bounds_that_hold_anyway_change_nothing():
+    free = BLoRD(3).fit(X)
+    model = BLoRD(3, size_min=1, size_max=59).fit(X)
+    np.testing.assert_array_equal(model.labels_, free.labels_)
+    np.testing.assert_array_equal(model.membership_, free.membership_)
+
+
+@MODELS
+def test_different_bounds_keep_their_order(Model):
+    sizes = Model(3, size_min=[10, 25, 15], size_max=[14, 30, 24]).fit(X).sizes_
+    assert (sizes >= [10, 25, 15]).all()
+    assert (sizes <= [14, 30, 24]).all()
+
+
+@MODELS
+def test_known_labels_hold_within_bounds(Model):
+    known = np.full(60, -1)
+    known[:20] = np.arange(20) % 2
+    model = Model(3, size_max=[12, 30, 30]).fit(X, known_labels=known)
+    np.testing.assert_array_equal(model.labels_[:20], known[:20])
+    assert model.sizes_[0] <= 12
+    with pytest.raises(
+        ValueError, match="assign 10 samples to cluster 0, whose size_m"
+    ):
+        Model(3, size_max=[9, 30, 30]).fit(X, known_labels=known)
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"size_min": 21}, "3 clusters hold at least 63. Lower it"),
+        ({"size_max": 19}, "3 clusters hold at most 57. Raise it"),
+        ({"size_min": 20, "size_max": 10}, "must not exceed size_max, got 20 and 10"),
+        ({"size_max": 0}, "must not exceed size_max, got 1 and 0"),
+        (
+            {"size_max": 30, "cluster_sizes": np.array([20, 20, 20])},
+            "cannot be combined with cluster_sizes",
+        ),
+        ({"size_max": 30, "rounding": "exact"}, "got rounding='exact'"),
+    ],
+)
+def test_bounds_that_no_labels_can_meet(Model, settings, match):
+    with pytest.raises(ValueError, match=match):
+        Model(3, **settings).fit(X)
+
+
+def test_the_chosen_number_of_clusters_must_suit_the_bounds():
+    assert BLoRD(None, size_min=2).fit(X).sizes_.min() >= 2
+    with pytest.raises(ValueError, match="size_min does not suit 60 samples"):
+        BLoRD(None, size_min=40).fit(X)
+
+
+def test_agreement_compares_labels_within_bounds():
+    model = BLoRD(3, tau=0.3, proportions="equal", size_min=15, size_max=22).fit(X)
+    found = model.agreement(2)
+    assert all(np.bincount(labels).max() <= 22 for labels in found.labels)
+
+
+def test_a_batch_is_assigned_within_bounds():
+    model = BLoRD(3).fit(X)
+    batch = X[model.labels_ == 0][:9]
+    assert np.bincount(model.assign(batch, size_max=4), minlength=3).max() == 4
+    assert np.bincount(model.assign(batch, size_min=0.3), minlength=3).min() == 3
+    free = model.assign(batch, size_max=9)
+    np.testing.assert_array_equal(free, model.predict(batch))
+    with pytest.raises(ValueError, match="proportions and size_min or size_max were"):
+        model.assign(batch, size_max=4, proportions=[0.5, 0.3, 0.2])
+    with pytest.raises(ValueError, match="3 clusters hold at most 6"):
+        model.assign(batch, size_max=2)

@@ -43,7 +43,15 @@ FEW_SIZES = 3
 
 @click.command()
 @click.argument("input_", metavar="INPUT")
-@request_options("proportions", "strength", "cluster_sizes", "rounding", "tau")
+@request_options(
+    "proportions",
+    "strength",
+    "cluster_sizes",
+    "size_min",
+    "size_max",
+    "rounding",
+    "tau",
+)
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option(

@@ -63,6 +63,8 @@ def parameters(
         "proportions": ("--proportions", shares(request, auto=method == "blord")),
         "tau": ("--tau", tau),
         "cluster_sizes": ("--cluster-sizes", request.cluster_sizes),
+        "size_min": ("--size-min", request.size_min),
+        "size_max": ("--size-max", request.size_max),
         "rounding": ("--rounding", request.rounding),
         "random_state": ("--seed", request.seed),
         "affinity": ("--affinity", affinity(request, precomputed)),

@@ -49,6 +49,12 @@ def listed(value: str) -> list[str]:
     return [name.strip() for name in value.split(",")]
 
 
+def bound(value: str) -> float | list[float] | str:
+    """Return one bound on all sizes, or a list with one for each cluster."""
+    found = numbers(float)(value)
+    return found[0] if isinstance(found, list) and len(found) == 1 else found
+
+
 def clusters(value: str) -> int | None:
     """Return the number of clusters, or None for auto."""
     if value == "auto":
@@ -125,6 +131,8 @@ class FitRequest:
     proportions: list[float] | str | None
     strength: float | None
     cluster_sizes: list[int] | None
+    size_min: float | list[float] | None
+    size_max: float | list[float] | None
     rounding: str | None
     tau: float | str | None
     affinity: str | None
@@ -220,6 +228,19 @@ _REQUEST_OPTIONS = {
         type=numbers(int),
         metavar="A,B,...|FILE",
         help="Number of samples in each cluster, met exactly.",
+    ),
+    "size_min": click.option(
+        "--size-min",
+        type=bound,
+        metavar="N|A,B,...",
+        help="Least number of samples in a cluster, or share of them if below 1; one "
+        "for all clusters, or one for each.",
+    ),
+    "size_max": click.option(
+        "--size-max",
+        type=bound,
+        metavar="N|A,B,...",
+        help="Largest number, or share, of samples in a cluster.",
     ),
     "rounding": click.option(
         "--rounding",

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("input_", metavar="INPUT")
-@request_options("proportions", "tau", "cluster_sizes", "rounding")
+@request_options(
+    "proportions", "tau", "cluster_sizes", "size_min", "size_max", "rounding"
+)
 @click.option(
     "--proportions",
     type=numbers(float, "equal"),

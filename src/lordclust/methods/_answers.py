@@ -29,7 +29,9 @@ from lordclust.rounding.labels import (
     top_entries,
 )
 from lordclust.rounding.transport import (
+    Bounds,
     assign_sizes,
+    check_bounds,
     check_sizes,
     sizes_from,
     whole_sizes,
@@ -136,8 +138,10 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         *,
         proportions: ArrayLike | None = None,
         cluster_sizes: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
     ) -> IntArray:
-        """Return labels of a batch of samples with exactly the requested sizes.
+        """Return labels of a batch of samples with the requested sizes.
 
         Of all labels with these sizes, they have the largest total membership
         sum_i P(i, labels[i]), P from ``predict_proba``. Unlike in ``predict``, a
@@ -154,6 +158,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         cluster_sizes : array-like of int, shape (n_clusters,), optional
             How many samples of the batch each cluster gets, instead of shares; 0 is
             allowed.
+        size_min, size_max : float or array-like of shape (n_clusters,), optional
+            Bounds on the sizes in the batch, instead of exact ones; numbers below 1 are
+            shares of the batch.
 
         Returns
         -------
@@ -168,11 +175,21 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         array([0, 0, 1, 1])
         >>> model.assign(new, cluster_sizes=[3, 1])
         array([0, 0, 0, 1])
+        >>> model.assign(new, size_max=3)
+        array([0, 0, 1, 1])
         """
         P = self._predicted(X)
         P = P.toarray() if sparse.issparse(P) else P
         m, k = P.shape
-        if cluster_sizes is not None:
+        sizes: IntArray | Bounds
+        if size_min is not None or size_max is not None:
+            for name, other in (
+                ("proportions", proportions),
+                ("cluster_sizes", cluster_sizes),
+            ):
+                check_not_both(other, name, "size_min or size_max")
+            sizes = check_bounds(size_min, size_max, k, m, least=0)
+        elif cluster_sizes is not None:
             check_not_both(proportions, "proportions", "cluster_sizes")
             sizes = check_sizes(cluster_sizes, k, m, name="cluster_sizes")
         elif proportions is not None:

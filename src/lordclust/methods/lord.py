@@ -69,7 +69,13 @@ from lordclust.rounding.labels import (
     row_entropy,
     top_entries,
 )
-from lordclust.rounding.transport import assign_sizes, check_sizes, whole_sizes
+from lordclust.rounding.transport import (
+    Bounds,
+    assign_sizes,
+    check_bounds,
+    check_sizes,
+    whole_sizes,
+)
 from lordclust.solver.arrays import load_torch
 from lordclust.solver.checkpoint import (
     Checkpoint,
@@ -129,6 +135,7 @@ class FitRequest(NamedTuple):
     links: Links | None
     checkpoint: PathLike | None
     scales: FloatArray | None = None  # of a self-tuning graph
+    bounds: Bounds | None = None
 
 
 class Start(NamedTuple):
@@ -151,6 +158,7 @@ class Solution(NamedTuple):
     objectives: FloatArray
     labels: IntArray | None = None
     selection: Selection | None = None
+    bounds: Bounds | None = None
 
 
 class DoublyStochasticClusterer(
@@ -170,6 +178,8 @@ class DoublyStochasticClusterer(
     n_clusters: Any  # None if BLoRD chooses it
     proportions: object
     cluster_sizes: ArrayLike | None
+    size_min: ArrayLike | None
+    size_max: ArrayLike | None
     rounding: str | None
     affinity: Affinity
     start: str | Graph
@@ -257,7 +267,7 @@ class DoublyStochasticClusterer(
             starts = self._starts(problem, request)
             solution = self._solve(problem, starts, request)
         callbacks.end(self)
-        self._keep(solution, S, request.X)
+        self._keep(solution._replace(bounds=request.bounds), S, request.X)
         if len(self.labels_) < whole.X.shape[0]:
             put_back(self, whole, whole.omega.weight > 0)
         return self
@@ -305,6 +315,12 @@ class DoublyStochasticClusterer(
         omega, shares = make_omega(
             n, k, proportions, sample_weight, known_labels, auto=auto
         )
+        bounds = None
+        bounded = self.size_min is not None or self.size_max is not None
+        if bounded and (n_clusters or self.n_clusters) is not None:
+            bounds = check_bounds(self.size_min, self.size_max, k, n, least=1)
+            if omega.known is not None:
+                _check_places(omega.known, bounds.high, "size_max")
         links = None
         if must_link is not None or cannot_link is not None:
             links = check_links(must_link, cannot_link, omega.known, n)
@@ -314,11 +330,12 @@ class DoublyStochasticClusterer(
             self._check_memory(X, omega)
         if checkpoint is not None:
             self._check_checkpoint(checkpoint)
-        return FitRequest(X, omega, shares, links, checkpoint)
+        return FitRequest(X, omega, shares, links, checkpoint, bounds=bounds)
 
     def _can_leave_out(self) -> bool:
         """Return whether all samples of weight 0 can be left out of a fit."""
         counted = self.cluster_sizes is not None or self.rounding == "exact"
+        counted |= self.size_min is not None or self.size_max is not None
         return isinstance(self.start, str) and not counted
 
     def _without_light(
@@ -348,6 +365,14 @@ class DoublyStochasticClusterer(
                 raise ValueError(
                     "cluster_sizes require exact rounding, got rounding='argmax'. "
                     "Leave rounding out, or pass proportions, nearly met by argmax."
+                )
+        for other in ("cluster_sizes", "rounding"):
+            value = getattr(self, other)
+            bounded = self.size_min is not None or self.size_max is not None
+            if bounded and value is not None:
+                raise ValueError(
+                    f"size_min and size_max cannot be combined with {other}, got "
+                    f"{other}={value!r}. Leave one of them out."
                 )
         check_choice(self.algorithm, ALGORITHMS, "algorithm")
         if isinstance(self.start, str):
@@ -617,7 +642,9 @@ class DoublyStochasticClusterer(
         exact = self._rounds_exactly(omega)
         # Clusters of given labels keep their numbers.
         fixed = not isinstance(self.start, str) and np.ndim(self.start) == 1
-        order, self.labels_ = numbered(P, shares, omega, exact, found.labels, fixed)
+        order, self.labels_ = numbered(
+            P, shares, omega, exact, found.labels, fixed, found.bounds
+        )
         self.n_clusters_ = len(shares)
         self._norm2 = omega.norm2(result.V)
         self.__dict__.pop("_nats", None)  # of an earlier fit
@@ -693,6 +720,11 @@ class LoRD(DoublyStochasticClusterer):
     cluster_sizes : array-like of int, shape (n_clusters,), optional
         Number of samples with label j, instead of ``proportions``. They must sum to n,
         and are met exactly.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on the number of samples with each label, one for all clusters or one for
+        each; numbers below 1 are shares of the samples. Of all labels within the bounds
+        those with the largest total membership are found. Different bounds go to
+        clusters by size, the largest to the largest.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax": the most probable cluster of each
         sample; the default if no shares are given. "exact": of all labels with exactly
@@ -794,6 +826,8 @@ class LoRD(DoublyStochasticClusterer):
         *,
         proportions: object = None,
         cluster_sizes: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
         rounding: str | None = None,
         affinity: Affinity = "knn",
         start: str | Graph = "auto",
@@ -810,6 +844,8 @@ class LoRD(DoublyStochasticClusterer):
         self.n_clusters = n_clusters
         self.proportions = proportions
         self.cluster_sizes = cluster_sizes
+        self.size_min = size_min
+        self.size_max = size_max
         self.rounding = rounding
         self.affinity = affinity
         self.start = start
@@ -872,6 +908,13 @@ class BLoRD(DoublyStochasticClusterer):
     cluster_sizes : array-like of int, shape (n_clusters,), optional
         Number of samples with label j, instead of ``proportions``. They must sum to n,
         and are met exactly.
+    size_min, size_max : float or array-like of shape (n_clusters,), optional
+        Bounds on the number of samples with each label, one for all clusters or one for
+        each; numbers below 1 are shares of the samples. Of all labels within the bounds
+        those with the largest total membership are found. The search goes on as
+        without bounds; if its labels exceed them, automatic shares become those of the
+        labels within the bounds. Different bounds go to clusters by size, the largest
+        to the largest.
     rounding : {"argmax", "exact"}, optional
         How probabilities become labels. "argmax": the most probable cluster of each
         sample; the default if no shares are given. "exact": of all labels with exactly
@@ -985,6 +1028,11 @@ class BLoRD(DoublyStochasticClusterer):
 
     >>> BLoRD(3, cluster_sizes=[50, 60, 40]).fit(X).sizes_
     array([50, 60, 40])
+
+    Or within bounds:
+
+    >>> BLoRD(3, size_min=40, size_max=60).fit(X).sizes_
+    array([60, 50, 40])
     """
 
     maximises = True
@@ -997,6 +1045,8 @@ class BLoRD(DoublyStochasticClusterer):
         tau: float | str = "auto",
         proportions: object = "auto",
         cluster_sizes: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
         rounding: str | None = None,
         affinity: Affinity = "knn",
         start: str | Graph = "auto",
@@ -1014,6 +1064,8 @@ class BLoRD(DoublyStochasticClusterer):
         self.tau = tau
         self.proportions = proportions
         self.cluster_sizes = cluster_sizes
+        self.size_min = size_min
+        self.size_max = size_max
         self.rounding = rounding
         self.affinity = affinity
         self.start = start
@@ -1084,7 +1136,7 @@ class BLoRD(DoublyStochasticClusterer):
             start_seeds(MIXTURES if is_auto(self.n_init) else int(self.n_init), seed),
             limits,
             count_threads(self.n_jobs),
-            self._rounded,
+            partial(self._rounded, request.bounds),
             lambda name, part: callbacks.step(self, name, part),
             request.links,
         )
@@ -1100,17 +1152,25 @@ class BLoRD(DoublyStochasticClusterer):
         callbacks.step(self, "choice", max(0.0, 1 - sum(search.done)))
         if not self._finds_shares():
             return self._within(problem, best, request.shares, selection, search)
-        labels = best.labels
-        if not keeps_names:  # numbered by size: the shares to start from are equal
+        labels, bounds = best.labels, request.bounds
+        if not keeps_names:
+            # Numbered by size: the shares to start from are equal.
             labels = np.argsort(canonical_order(labels, omega.mu))[labels]
-        problem = cell_of(labels, problem)
-        best = best._replace(labels=labels)
-        return self._within(problem, best, problem.omega.mu**2, selection, search)
+            if bounds is not None:
+                labels = np.argsort(bounds.matched(labels))[labels]
+        while True:  # once more with the shares of labels within the bounds
+            cell, best = cell_of(labels, problem), best._replace(labels=labels)
+            shares = cell.omega.mu**2
+            found = self._within(cell, best, shares, selection, search)
+            if bounds is None or bounds.hold(labels):
+                return found
+            P = membership_from(found.result.V, cell.omega.mu)
+            labels = numbered(P, shares, cell.omega, False, labels, True, bounds)[1]
 
-    def _rounded(self, V: FloatArray, omega: Omega) -> IntArray:
+    def _rounded(self, bounds: Bounds | None, V: FloatArray, omega: Omega) -> IntArray:
         """Return the labels of V, which meet given shares."""
         P, exact = membership_from(V, omega.mu), self._rounds_exactly(omega)
-        return numbered(P, omega.mu**2, omega, exact)[1]
+        return numbered(P, omega.mu**2, omega, exact, bounds=bounds)[1]
 
     def _within(
         self,
@@ -1228,11 +1288,15 @@ class BLoRD(DoublyStochasticClusterer):
         ends = other_paths(
             problem, self.tau_, seeds, count_threads(self.n_jobs), limits
         )
-        omega, labels = problem.omega, []
+        omega, labels, bounds = problem.omega, [], None
+        if self.size_min is not None or self.size_max is not None:
+            k, n = len(self.sizes_), len(self.labels_)
+            bounds = check_bounds(self.size_min, self.size_max, k, n, least=1)
         for end in ends:
             P = membership_from(end.V, omega.mu)
             shares = omega.mu**2 if omega.exact else self.proportions_
-            labels.append(numbered(P, shares, omega, self._rounds_exactly(omega))[1])
+            exact = self._rounds_exactly(omega)
+            labels.append(numbered(P, shares, omega, exact, bounds=bounds)[1])
         objectives = [end.objective for end in ends]
         return compared(self.labels_, labels, objectives, len(self.sizes_))
 
@@ -1244,41 +1308,52 @@ def numbered(
     exact: bool,
     labels: IntArray | None = None,
     fixed: bool = False,
+    bounds: Bounds | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return the canonical order of the columns of P, and labels numbered by it.
 
-    Clusters of equal mu may change places, unless they are ``fixed`` or have known
-    samples; samples without weight do not affect the order. ``labels`` are used if
-    given. Otherwise, if ``exact``, labels have n * shares samples per cluster (those of
-    P, if the shares of ``omega`` are soft), rounded to whole numbers, and the largest
-    total membership; if not, each label is the most probable cluster.
+    Clusters of equal mu may change places, unless they are ``fixed``, have known
+    samples or different bounds; samples without weight do not affect the order.
+    ``labels`` are used if given and within the bounds. Otherwise, if ``exact``, labels
+    have n * shares samples per cluster (those of P, if the shares of ``omega`` are
+    soft), rounded to whole numbers, and the largest total membership; if there are
+    bounds, the largest within them; if not, each label is the most probable cluster.
     """
     heavy = omega.weight > 0
     alike = None if omega.known is None else omega.open_clusters()
-    alike = np.arange(0) if fixed else alike
     given, labels = labels is not None, labels_from(P) if labels is None else labels
+    named = fixed or omega.known is not None or np.ptp(omega.mu) > 0
+    differ = bounds is not None and bounds.kinds().any()
+    alike = np.arange(0) if fixed or differ else alike
     order = canonical_order(labels[heavy], omega.mu, alike)
-    if given or not exact:
-        return order, np.argsort(order)[labels]
-    # If sizes cannot be equal, the first clusters have one sample more.
-    shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
-    sizes = whole_sizes(shares, len(P))
+    if bounds is not None and differ and not named:
+        order = bounds.matched(labels[heavy])
+    labels = np.argsort(order)[labels]
+    if bounds is None and (given or not exact):
+        return order, labels
+    if bounds is None:
+        # If sizes cannot be equal, the first clusters have one sample more.
+        shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
+        sizes = whole_sizes(shares, len(P))
+        bounds = Bounds(sizes, sizes)
+    elif bounds.hold(labels):
+        return order, labels
     cost = -P[:, order]
     if omega.known is not None:
-        _check_places(omega.known, sizes)
+        _check_places(omega.known, bounds.high, "exact size")
         cost[omega.known >= 0] *= len(P)  # known labels always take precedence
-    labels = assign_sizes(cost, sizes)
+    labels = assign_sizes(cost, bounds)
     again = canonical_order(labels[heavy], omega.mu, alike)
     return order[again], np.argsort(again)[labels]
 
 
-def _check_places(known: IntArray, sizes: IntArray) -> None:
+def _check_places(known: IntArray, sizes: IntArray, what: str) -> None:
     """Raise an error if a cluster has more known samples than exact labels."""
     taken = np.bincount(known[known >= 0], minlength=len(sizes))
     worst = int((taken - sizes).argmax())
     if taken[worst] > sizes[worst]:
+        hint = "" if what == "size_max" else ', or use rounding="argmax"'
         raise ValueError(
             f"known_labels assign {taken[worst]} samples to cluster {worst}, whose "
-            f"exact size is {sizes[worst]}. Pass a larger size or proportion, or use "
-            'rounding="argmax".'
+            f"{what} is {sizes[worst]}. Pass a larger size or proportion{hint}."
         )
