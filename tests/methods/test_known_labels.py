@@ -257,3 +257,107 @@ def test_bad_pairs(Model, pairs, match):
     for name in ("must_link", "cannot_link"):
         with pytest.raises(ValueError, match=f"{name} must hold pairs.*{match}"):
             Model(4).fit(X, **{name: pairs})
+
+
+# -- hard links --
+
+
+def some_links(count=60, seed=0):
+    """Pairs of samples with a random label each: many contradict the graph."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 4, len(X))
+    pairs = rng.integers(0, len(X), (count, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    alike = hidden[pairs[:, 0]] == hidden[pairs[:, 1]]
+    return {"must_link": pairs[alike], "cannot_link": pairs[~alike]}
+
+
+def broken(labels, links):
+    a, b = labels[links["must_link"].T], labels[links["cannot_link"].T]
+    return np.concatenate(
+        [links["must_link"][a[0] != a[1]], links["cannot_link"][b[0] == b[1]]]
+    )
+
+
+@MODELS
+def test_broken_links_are_listed(Model):
+    links = some_links()
+    model = Model(4).fit(X, **links)
+    np.testing.assert_array_equal(model.broken_links_, broken(model.labels_, links))
+    assert Model(4).fit(X).broken_links_.shape == (0, 2)
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"proportions": [0.4, 0.3, 0.2, 0.1]},
+        {"cluster_sizes": [30, 30, 30, 30]},
+        {"size_min": 25, "size_max": 35},
+    ],
+)
+def test_hard_links_are_all_met(Model, settings):
+    links = some_links(40)
+    model = Model(4, links="hard", **settings).fit(X, **links)
+    assert len(model.broken_links_) == 0
+    assert len(broken(model.labels_, links)) == 0
+    free = Model(4, **settings).fit(X)
+    if settings:
+        assert model.sizes_.min() >= min(free.sizes_.min(), 25)
+    if "proportions" in settings:
+        assert model.sizes_.tolist() == [48, 36, 24, 12]
+    if "cluster_sizes" in settings:
+        assert model.sizes_.tolist() == [30, 30, 30, 30]
+    if "size_max" in settings:
+        assert model.sizes_.max() <= 35
+
+
+def test_hard_links_leave_labels_that_meet_them():
+    soft = BLoRD(4).fit(X)
+    pairs = np.random.default_rng(0).integers(0, len(X), (30, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    alike = soft.labels_[pairs[:, 0]] == soft.labels_[pairs[:, 1]]
+    links = {"must_link": pairs[alike], "cannot_link": pairs[~alike]}
+    soft = BLoRD(4).fit(X, **links)
+    assert len(soft.broken_links_) == 0
+    hard = BLoRD(4, links="hard").fit(X, **links)
+    np.testing.assert_array_equal(hard.labels_, soft.labels_)
+
+
+def test_automatic_shares_are_those_of_hard_links():
+    model = BLoRD(4, links="hard").fit(X, **some_links(40))
+    np.testing.assert_allclose(len(X) * model.proportions_, model.sizes_)
+
+
+@MODELS
+def test_hard_links_that_contradict_each_other_are_named_before_the_graph(Model):
+    def build(X):
+        raise AssertionError("the graph was built")
+
+    four = [[i, j] for i in range(4) for j in range(i)]
+    with pytest.raises(ValueError, match=r"separates 4 samples .*\(0, 1, 2, 3\)"):
+        Model(3, links="hard", affinity=build).fit(X, cannot_link=four)
+    chain = [[i, i + 1] for i in range(45)]
+    sizes = {"cluster_sizes": [40, 40, 40]}
+    with pytest.raises(ValueError, match=r"connects 46 samples, .*holds at most 40"):
+        Model(3, links="hard", affinity=build, **sizes).fit(X, must_link=chain)
+    with pytest.raises(ValueError, match="Unknown links 'strict'"):
+        Model(3, links="strict").fit(X)
+
+
+def test_known_labels_and_hard_links_hold_together():
+    known = np.full(len(X), -1)
+    known[:8] = np.arange(8) % 4
+    links = {"must_link": np.array([[0, 20]]), "cannot_link": np.array([[1, 21]])}
+    model = BLoRD(4, links="hard").fit(X, known_labels=known, **links)
+    np.testing.assert_array_equal(model.labels_[:8], known[:8])
+    assert model.labels_[20] == 0
+    assert model.labels_[21] != 1
+
+
+def test_broken_links_are_saved(tmp_path):
+    model = BLoRD(4).fit(X, **some_links())
+    model.save(tmp_path / "m.lord")
+    again = BLoRD.load(tmp_path / "m.lord")
+    np.testing.assert_array_equal(again.broken_links_, model.broken_links_)

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.methods.lord import numbered
+from lordclust.methods.lord import Demands, numbered
 from lordclust.rounding.labels import canonical_order
 from lordclust.rounding.transport import Bounds, assign_sizes, sizes_from
 from lordclust.solver.omega import Omega
@@ -242,7 +242,9 @@ def test_bounded_labels_have_the_largest_total_of_all_sizes_within(rng, k):
     P = rng.dirichlet(np.full(k, 0.5), n)
     bounds = Bounds(np.full(k, 1), np.full(k, -(-n // k) + 1))
     omega = Omega.of(np.full(k, k**-0.5), n)
-    order, labels = numbered(P, omega.mu**2, omega, exact=False, bounds=bounds)
+    order, labels = numbered(
+        P, omega.mu**2, omega, exact=False, demands=Demands(bounds)
+    )
     assert bounds.hold(labels)
     sizes = np.bincount(labels, minlength=k)
     assert (np.diff(sizes) <= 0).all()  # numbered by size

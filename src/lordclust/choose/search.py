@@ -320,7 +320,7 @@ def _judged(
         labels = np.where(omega.known >= 0, omega.known, labels)
         broken = _contradicted(search.seeds.S, labels, omega.known, k)
     if search.links is not None:
-        broken += search.links.broken(labels)
+        broken += len(search.links.broken(labels))
     sizes = np.bincount(labels, omega.weight, minlength=k).astype(float)
     least = smallest(len(labels), k)
     allowed = bool(np.bincount(labels, minlength=k).min() >= least)

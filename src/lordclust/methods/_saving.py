@@ -35,6 +35,7 @@ ARRAYS = {
     "history_": ("f", "*"),
     "all_objectives_": ("f", "*"),
     "_weight": ("f", "n"),
+    "broken_links_": ("iu", "*2"),
 }
 #: The arrays of a selection of m candidates.
 CANDIDATES = {
@@ -360,7 +361,9 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
     model.n_clusters_ = k
     for name, (kinds, lengths) in ARRAYS.items():
         array = _unpacked(state[name], arrays)
-        _check_array(array, name, kinds, [{"n": n, "k": k}.get(c) for c in lengths])
+        _check_array(
+            array, name, kinds, [{"n": n, "k": k, "2": 2}.get(c) for c in lengths]
+        )
         setattr(model, name, array)
     if not n or model.labels_.min() < 0 or model.labels_.max() >= k:
         raise ValueError("labels_ are not clusters")

@@ -69,6 +69,7 @@ from lordclust.rounding.labels import (
     row_entropy,
     top_entries,
 )
+from lordclust.rounding.linked import linked_labels
 from lordclust.rounding.transport import (
     Bounds,
     assign_sizes,
@@ -110,6 +111,7 @@ from lordclust.solver.tau_rules import TAU_RULES
 ALGORITHMS = ("fast", "paper")
 STARTS = ("auto", "path", "random")
 ROUNDINGS = ("argmax", "exact")
+LINKS = ("soft", "hard")
 #: From this tau on V is nearly hard.
 HARD = 0.8
 #: Starts that mix eigenvectors, beside those from labels of the graph.
@@ -126,6 +128,18 @@ Extras: TypeAlias = tuple[
 ]
 
 
+class Demands(NamedTuple):
+    """What all labels must meet: bounds on the sizes, and hard links."""
+
+    bounds: Bounds | None
+    links: Links | None = None
+
+    def met(self, labels: IntArray) -> bool:
+        """Return whether labels are within the bounds and break no link."""
+        within = self.bounds is None or self.bounds.hold(labels)
+        return within and (self.links is None or not len(self.links.broken(labels)))
+
+
 class FitRequest(NamedTuple):
     """The checked arguments of a fit."""
 
@@ -135,7 +149,7 @@ class FitRequest(NamedTuple):
     links: Links | None
     checkpoint: PathLike | None
     scales: FloatArray | None = None  # of a self-tuning graph
-    bounds: Bounds | None = None
+    demands: Demands | None = None
 
 
 class Start(NamedTuple):
@@ -158,7 +172,7 @@ class Solution(NamedTuple):
     objectives: FloatArray
     labels: IntArray | None = None
     selection: Selection | None = None
-    bounds: Bounds | None = None
+    demands: Demands | None = None
 
 
 class DoublyStochasticClusterer(
@@ -181,6 +195,7 @@ class DoublyStochasticClusterer(
     size_min: ArrayLike | None
     size_max: ArrayLike | None
     rounding: str | None
+    links: str
     affinity: Affinity
     start: str | Graph
     n_init: int | str
@@ -229,7 +244,8 @@ class DoublyStochasticClusterer(
         must_link, cannot_link : array-like of int, shape (m, 2), optional
             Pairs of samples that belong together, and pairs that do not: edges of
             weight +w and -w in S, where w is as large as the weight of all neighbours
-            of the two samples. These are soft constraints: nearly all are met.
+            of the two samples. By default these are soft constraints: nearly all are
+            met, and ``broken_links_`` lists the others. See ``links``.
         checkpoint : str or Path, optional
             A file that is rewritten after each tau of the path (each step, for
             LoRD). If the process ends before the fit does, the same call resumes after
@@ -267,9 +283,11 @@ class DoublyStochasticClusterer(
             starts = self._starts(problem, request)
             solution = self._solve(problem, starts, request)
         callbacks.end(self)
-        self._keep(solution._replace(bounds=request.bounds), S, request.X)
+        self._keep(solution._replace(demands=request.demands), S, request.X)
         if len(self.labels_) < whole.X.shape[0]:
             put_back(self, whole, whole.omega.weight > 0)
+        links, none = whole.links, np.empty((0, 2), dtype=np.int64)
+        self.broken_links_ = none if links is None else links.broken(self.labels_)
         return self
 
     def fit_predict(self, X: Graph, y: object = None, **kwargs: ArrayLike) -> IntArray:
@@ -324,18 +342,30 @@ class DoublyStochasticClusterer(
         links = None
         if must_link is not None or cannot_link is not None:
             links = check_links(must_link, cannot_link, omega.known, n)
+        demands = None if bounds is None else Demands(bounds)
+        if self.links == "hard" and links is not None:
+            demands = Demands(bounds, links)
+            if (n_clusters or self.n_clusters) is not None:
+                if self.cluster_sizes is not None:
+                    bounds = Bounds(sizes, sizes)
+                elif bounds is None:
+                    bounds = check_bounds(None, None, k, n, least=1)
+                # Links that no labels can meet raise an error.
+                even = np.full((n, k), 1 / k)
+                numbered(even, shares, omega, False, demands=Demands(bounds, links))
         if self.algorithm == "paper":
             self._check_paper(omega)
         elif self.device is None and n * k > LITTLE:
             self._check_memory(X, omega)
         if checkpoint is not None:
             self._check_checkpoint(checkpoint)
-        return FitRequest(X, omega, shares, links, checkpoint, bounds=bounds)
+        return FitRequest(X, omega, shares, links, checkpoint, demands=demands)
 
     def _can_leave_out(self) -> bool:
         """Return whether all samples of weight 0 can be left out of a fit."""
         counted = self.cluster_sizes is not None or self.rounding == "exact"
         counted |= self.size_min is not None or self.size_max is not None
+        counted |= self.links == "hard"
         return isinstance(self.start, str) and not counted
 
     def _without_light(
@@ -375,6 +405,7 @@ class DoublyStochasticClusterer(
                     f"{other}={value!r}. Leave one of them out."
                 )
         check_choice(self.algorithm, ALGORITHMS, "algorithm")
+        check_choice(self.links, LINKS, "links")
         if isinstance(self.start, str):
             check_choice(self.start, STARTS, "start")
         if not is_auto(self.n_init):
@@ -643,7 +674,7 @@ class DoublyStochasticClusterer(
         # Clusters of given labels keep their numbers.
         fixed = not isinstance(self.start, str) and np.ndim(self.start) == 1
         order, self.labels_ = numbered(
-            P, shares, omega, exact, found.labels, fixed, found.bounds
+            P, shares, omega, exact, found.labels, fixed, found.demands
         )
         self.n_clusters_ = len(shares)
         self._norm2 = omega.norm2(result.V)
@@ -732,6 +763,11 @@ class LoRD(DoublyStochasticClusterer):
         remainders), those with the largest total membership; the default for given
         shares of samples of equal weight, and for ``cluster_sizes``. Samples are
         counted regardless of their weights.
+    links : {"soft", "hard"}, default="soft"
+        Whether labels may break some must-links and cannot-links. "hard": none. Labels
+        that break any are changed, groups of must-linked samples as one, towards the
+        largest total membership. Links that no labels can meet, or for which none are
+        found, raise an error that names the samples.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X
         itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
@@ -786,6 +822,9 @@ class LoRD(DoublyStochasticClusterer):
     sizes_ : ndarray of int, shape (k,)
         Number of samples with each label: close to n * proportions_, and equal to it
         with exact rounding.
+    broken_links_ : ndarray of int, shape (m, 2)
+        The must-links and cannot-links that ``labels_`` break; none with
+        ``links="hard"``.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     exemplars_ : list of ndarray of int, length k
@@ -829,6 +868,7 @@ class LoRD(DoublyStochasticClusterer):
         size_min: ArrayLike | None = None,
         size_max: ArrayLike | None = None,
         rounding: str | None = None,
+        links: str = "soft",
         affinity: Affinity = "knn",
         start: str | Graph = "auto",
         n_init: int | str = "auto",
@@ -847,6 +887,7 @@ class LoRD(DoublyStochasticClusterer):
         self.size_min = size_min
         self.size_max = size_max
         self.rounding = rounding
+        self.links = links
         self.affinity = affinity
         self.start = start
         self.n_init = n_init
@@ -922,6 +963,11 @@ class BLoRD(DoublyStochasticClusterer):
         remainders), those with the largest total membership; the default for given
         shares of samples of equal weight, and for ``cluster_sizes``. Samples are
         counted regardless of their weights.
+    links : {"soft", "hard"}, default="soft"
+        Whether labels may break some must-links and cannot-links. "hard": none. Labels
+        that break any are changed, groups of must-linked samples as one, towards the
+        largest total membership. Links that no labels can meet, or for which none are
+        found, raise an error that names the samples.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X
         itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
@@ -977,6 +1023,9 @@ class BLoRD(DoublyStochasticClusterer):
     sizes_ : ndarray of int, shape (k,)
         Number of samples with each label: close to n * proportions_, and equal to it
         with exact rounding.
+    broken_links_ : ndarray of int, shape (m, 2)
+        The must-links and cannot-links that ``labels_`` break; none with
+        ``links="hard"``.
     uncertainty_ : ndarray of shape (n,)
         Entropy of each sample's membership in units of log k, 0 to 1.
     exemplars_ : list of ndarray of int, length k
@@ -1048,6 +1097,7 @@ class BLoRD(DoublyStochasticClusterer):
         size_min: ArrayLike | None = None,
         size_max: ArrayLike | None = None,
         rounding: str | None = None,
+        links: str = "soft",
         affinity: Affinity = "knn",
         start: str | Graph = "auto",
         n_init: int | str = "auto",
@@ -1067,6 +1117,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.size_min = size_min
         self.size_max = size_max
         self.rounding = rounding
+        self.links = links
         self.affinity = affinity
         self.start = start
         self.n_init = n_init
@@ -1136,7 +1187,7 @@ class BLoRD(DoublyStochasticClusterer):
             start_seeds(MIXTURES if is_auto(self.n_init) else int(self.n_init), seed),
             limits,
             count_threads(self.n_jobs),
-            partial(self._rounded, request.bounds),
+            partial(self._rounded, request.demands),
             lambda name, part: callbacks.step(self, name, part),
             request.links,
         )
@@ -1152,25 +1203,27 @@ class BLoRD(DoublyStochasticClusterer):
         callbacks.step(self, "choice", max(0.0, 1 - sum(search.done)))
         if not self._finds_shares():
             return self._within(problem, best, request.shares, selection, search)
-        labels, bounds = best.labels, request.bounds
+        labels, demands = best.labels, request.demands
         if not keeps_names:
             # Numbered by size: the shares to start from are equal.
             labels = np.argsort(canonical_order(labels, omega.mu))[labels]
-            if bounds is not None:
-                labels = np.argsort(bounds.matched(labels))[labels]
-        while True:  # once more with the shares of labels within the bounds
+            if demands is not None and demands.bounds is not None:
+                labels = np.argsort(demands.bounds.matched(labels))[labels]
+        while True:  # once more with the shares of labels that meet all demands
             cell, best = cell_of(labels, problem), best._replace(labels=labels)
             shares = cell.omega.mu**2
             found = self._within(cell, best, shares, selection, search)
-            if bounds is None or bounds.hold(labels):
+            if demands is None or demands.met(labels):
                 return found
             P = membership_from(found.result.V, cell.omega.mu)
-            labels = numbered(P, shares, cell.omega, False, labels, True, bounds)[1]
+            labels = numbered(P, shares, cell.omega, False, labels, True, demands)[1]
 
-    def _rounded(self, bounds: Bounds | None, V: FloatArray, omega: Omega) -> IntArray:
+    def _rounded(
+        self, demands: Demands | None, V: FloatArray, omega: Omega
+    ) -> IntArray:
         """Return the labels of V, which meet given shares."""
         P, exact = membership_from(V, omega.mu), self._rounds_exactly(omega)
-        return numbered(P, omega.mu**2, omega, exact, bounds=bounds)[1]
+        return numbered(P, omega.mu**2, omega, exact, demands=demands)[1]
 
     def _within(
         self,
@@ -1288,15 +1341,15 @@ class BLoRD(DoublyStochasticClusterer):
         ends = other_paths(
             problem, self.tau_, seeds, count_threads(self.n_jobs), limits
         )
-        omega, labels, bounds = problem.omega, [], None
+        omega, labels, demands = problem.omega, [], None
         if self.size_min is not None or self.size_max is not None:
             k, n = len(self.sizes_), len(self.labels_)
-            bounds = check_bounds(self.size_min, self.size_max, k, n, least=1)
+            demands = Demands(check_bounds(self.size_min, self.size_max, k, n, least=1))
         for end in ends:
             P = membership_from(end.V, omega.mu)
             shares = omega.mu**2 if omega.exact else self.proportions_
             exact = self._rounds_exactly(omega)
-            labels.append(numbered(P, shares, omega, exact, bounds=bounds)[1])
+            labels.append(numbered(P, shares, omega, exact, demands=demands)[1])
         objectives = [end.objective for end in ends]
         return compared(self.labels_, labels, objectives, len(self.sizes_))
 
@@ -1308,18 +1361,20 @@ def numbered(
     exact: bool,
     labels: IntArray | None = None,
     fixed: bool = False,
-    bounds: Bounds | None = None,
+    demands: Demands | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return the canonical order of the columns of P, and labels numbered by it.
 
     Clusters of equal mu may change places, unless they are ``fixed``, have known
     samples or different bounds; samples without weight do not affect the order.
-    ``labels`` are used if given and within the bounds. Otherwise, if ``exact``, labels
-    have n * shares samples per cluster (those of P, if the shares of ``omega`` are
-    soft), rounded to whole numbers, and the largest total membership; if there are
-    bounds, the largest within them; if not, each label is the most probable cluster.
+    ``labels`` are used if given and if they meet the demands. Otherwise, if ``exact``,
+    labels have n * shares samples per cluster (those of P, if the shares of ``omega``
+    are soft), rounded to whole numbers, and the largest total membership; if there are
+    demands, the largest that meets them; if not, each label is the most probable
+    cluster.
     """
     heavy = omega.weight > 0
+    bounds, links = (None, None) if demands is None else demands
     alike = None if omega.known is None else omega.open_clusters()
     given, labels = labels is not None, labels_from(P) if labels is None else labels
     named = fixed or omega.known is not None or np.ptp(omega.mu) > 0
@@ -1329,20 +1384,24 @@ def numbered(
     if bounds is not None and differ and not named:
         order = bounds.matched(labels[heavy])
     labels = np.argsort(order)[labels]
-    if bounds is None and (given or not exact):
+    if demands is None and (given or not exact):
         return order, labels
-    if bounds is None:
+    if bounds is None and exact:
         # If sizes cannot be equal, the first clusters have one sample more.
         shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)
         sizes = whole_sizes(shares, len(P))
         bounds = Bounds(sizes, sizes)
-    elif bounds.hold(labels):
+    if demands is not None and Demands(bounds, links).met(labels):
         return order, labels
-    cost = -P[:, order]
-    if omega.known is not None:
+    if omega.known is not None and bounds is not None:
         _check_places(omega.known, bounds.high, "exact size")
-        cost[omega.known >= 0] *= len(P)  # known labels always take precedence
-    labels = assign_sizes(cost, bounds)
+    if links is not None:
+        labels = linked_labels(P[:, order], labels, *links, bounds, omega.known)
+    elif bounds is not None:
+        cost = -P[:, order]
+        if omega.known is not None:
+            cost[omega.known >= 0] *= len(P)  # known labels always take precedence
+        labels = assign_sizes(cost, bounds)
     again = canonical_order(labels[heavy], omega.mu, alike)
     return order[again], np.argsort(again)[labels]
 

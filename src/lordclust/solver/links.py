@@ -11,7 +11,7 @@ from lordclust._core.validation import check_pairs
 
 
 class Links(NamedTuple):
-    """Must-links and cannot-links: soft constraints, as strong edges of S."""
+    """Must-links and cannot-links; the solver takes them as strong edges of S."""
 
     must: IntArray
     cannot: IntArray
@@ -31,10 +31,10 @@ class Links(NamedTuple):
             return sparse.csr_array(S - apart * S + change)
         return np.asarray(S - apart.toarray() * S + change.toarray())
 
-    def broken(self, labels: IntArray) -> int:
-        """Return the number of links that labels do not meet."""
+    def broken(self, labels: IntArray) -> IntArray:
+        """Return the links that labels do not meet, must-links first."""
         a, b = labels[self.must.T], labels[self.cannot.T]
-        return int((a[0] != a[1]).sum() + (b[0] == b[1]).sum())
+        return np.concatenate([self.must[a[0] != a[1]], self.cannot[b[0] == b[1]]])
 
 
 def check_links(
