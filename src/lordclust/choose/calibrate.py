@@ -12,18 +12,22 @@ docs/calibration.md explains the rule, and what it was measured against.
 """
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
+from lordclust.graph.row_blocks import slices
 from lordclust.rounding.labels import named_like
 
 #: Longest time of a walk, in steps: it bounds the number of products with the graph.
 LONGEST = 100.0
 #: Relative residual at which the linear systems are solved.
 ACCURATE = 0.01
+#: From this many entries of P on, threads pay.
+THREADS_FROM = 1_000_000
 #: Partitions that agree on this share of the samples are the same.
 SAME = 0.999
 #: Weight of the shares in each row, so that every share can be met.
@@ -45,15 +49,18 @@ class Walk(NamedTuple):
         Weights of the samples: diag(weight) A is symmetric.
     alone : ndarray of bool, shape (n,)
         Samples without neighbours.
+    n_threads : int
+        Threads of large products; they do not change a bit.
     """
 
     A: Graph
     degree: FloatArray
     weight: FloatArray
     alone: BoolArray
+    n_threads: int = 1
 
     @classmethod
-    def of(cls, S: Graph, weight: FloatArray) -> "Walk":
+    def of(cls, S: Graph, weight: FloatArray, n_threads: int = 1) -> "Walk":
         """Return the walk on a graph; a sample is not its own neighbour."""
         if sparse.issparse(S):
             A = sparse.coo_array(S)
@@ -65,7 +72,7 @@ class Walk(NamedTuple):
             np.fill_diagonal(A, 0.0)
         degree = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
         alone = ~(degree > 0)
-        return cls(A, np.where(alone, 1.0, degree), weight, alone)
+        return cls(A, np.where(alone, 1.0, degree), weight, alone, n_threads)
 
     def within(self, labels: IntArray) -> "Walk":
         """Return the walk that never leaves a cluster."""
@@ -83,7 +90,16 @@ class Walk(NamedTuple):
 
     def step(self, P: FloatArray) -> FloatArray:
         """Return the expected row of P after one step."""
-        return np.asarray((self.A @ P) / self.degree[:, None])
+        if self.n_threads == 1 or P.size < THREADS_FROM:
+            return np.asarray((self.A @ P) / self.degree[:, None])
+        out = np.empty(P.shape)
+
+        def work(some: slice) -> None:
+            np.divide(self.A[some] @ P, self.degree[some, None], out=out[some])
+
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            list(pool.map(work, slices(len(P), -(-len(P) // (4 * self.n_threads)))))
+        return out
 
 
 def calibrated(
@@ -94,6 +110,7 @@ def calibrated(
     stability: float = 1.0,
     *,
     known: IntArray | None = None,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Return memberships of given labels that are as certain as they should be.
 
@@ -113,6 +130,8 @@ def calibrated(
         :func:`partition_stability`.
     known : ndarray of int, shape (n,), optional
         Clusters that are certain, -1 if unknown.
+    n_threads : int, default=1
+        Threads of large products.
 
     Returns
     -------
@@ -131,7 +150,7 @@ def calibrated(
     labels, k = np.asarray(labels, dtype=np.int64), len(mu)
     weight = np.ones(len(labels)) if weight is None else np.asarray(weight, np.float64)
     shares = mu**2 / (mu**2).sum()
-    walk = Walk.of(S, weight)
+    walk = Walk.of(S, weight, n_threads)
     time = forgetting_times(walk, labels, k)[labels]
     P = _visited(walk, labels, time, k)
     # Two independent walks, given that they agree.

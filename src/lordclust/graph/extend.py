@@ -54,7 +54,7 @@ class Extension:
         metric: str = "euclidean",
         scale_neighbor: int = 7,
         search: str = "auto",
-        recall: float = 0.95,
+        recall: float | None = None,
     ) -> None:
         self.n, self.metric = X.shape[0], metric
         self.count = min(self.n, self.n.bit_length())

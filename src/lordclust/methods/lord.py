@@ -1251,7 +1251,10 @@ class BLoRD(DoublyStochasticClusterer):
             stability = partition_stability(
                 S, best.labels, search.finished(), len(omega.mu), weight
             )
-            P = calibrated(S, best.labels, mu, weight, stability, known=known)
+            P = calibrated(
+                S, best.labels, mu, weight, stability,
+                known=known, n_threads=count_threads(self.n_jobs),
+            )  # fmt: skip
             V = (P * (omega.mass[:, None] / omega.mu)).astype(result.V.dtype)
             result = replace(result, V=V)
             selection = replace(selection, stability=stability)

@@ -25,6 +25,8 @@ from lordclust.rounding.subspace import subspace_eigenvectors
 
 #: Up to this many samples a dense eigendecomposition is fast, and misses nothing.
 DENSE_EIGEN = 500
+#: From this many entries of the eigenvectors on, one rounding less is tried.
+LARGE = 2_000_000
 #: Rows of eigenvectors shorter than this fraction of the longest count as zero.
 ROUNDING = 1e-14
 TINY = float(np.finfo(np.float64).tiny)
@@ -198,7 +200,8 @@ def ncut_labels(S: Graph, eigen: Eigen, k: int) -> IntArray:
 
     ``eigen`` holds at least k eigenvectors of D^-1/2 S D^-1/2, scaled by D^-1/2 or not.
     One rounding starts from a pivoted QR factorisation, two from the vertices of the
-    largest and the smallest degree; no rounding depends on the order of the samples.
+    largest and the smallest degree (the latter is left out if n k is large); no
+    rounding depends on the order of the samples.
     """
     U = eigen.vectors[:, :k]
     F = unit_rows(U / np.maximum(np.linalg.norm(U, axis=0), TINY))
@@ -206,7 +209,8 @@ def ncut_labels(S: Graph, eigen: Eigen, k: int) -> IntArray:
     rows, d = F[placed], degrees(S)[placed]
     # Rows of equal length would tie as pivots, and their order would decide.
     found = [rotate(rows, pivoted_qr_labels(U[placed]), tol=EPS).labels]
-    found += [discretize(rows, int(i)).labels for i in (d.argmax(), d.argmin())]
+    ends = (d.argmax(), d.argmin())[: 1 if U.size >= LARGE else 2]
+    found += [discretize(rows, int(i)).labels for i in ends]
     every = [labels_of_all(labels, placed) for labels in found]
     return min(every, key=lambda labels: ncut_value(S, labels, k))
 
