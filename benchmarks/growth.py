@@ -346,7 +346,9 @@ def draw(rows: list[Row]) -> None:
     )
     for k, line in zip(clusters, axes, strict=True):
         for axis, name in zip(line, ("seconds", "GB"), strict=True):
-            for i, tool in enumerate(TOOLS):  # all of them, for one legend
+            for i, tool in enumerate(TOOLS):
+                if all(row["tool"] != tool for row in rows):
+                    continue
                 points = [row for row in of(rows, tool, k) if name in row]
                 axis.loglog(
                     [row["n"] for row in points],
