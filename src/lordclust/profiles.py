@@ -592,7 +592,7 @@ class Explanation:
     neighbor_clusters : ndarray of int, shape (m,)
         Their labels.
     features : list of FeatureEvidence
-        The features, those that speak most for or against the cluster first.
+        The features, ordered by how much they support or contradict the cluster.
     profiles : Profiles
         Of all clusters.
     """
@@ -633,7 +633,7 @@ class Explanation:
         return [f"  neighbours: {', '.join(parts)}", f"  most similar: {who}"]
 
     def _evidence(self) -> list[str]:
-        """Return the features that speak for the cluster, or against it."""
+        """Return the features that support the cluster, or contradict it."""
         if self.second is None or not self.features:
             return []
         one, two = self.profiles.title(self.cluster), self.profiles.title(self.second)
