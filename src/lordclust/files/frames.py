@@ -174,7 +174,7 @@ def _numbers(column: Any, name: str, path: str) -> FloatArray:
 
 
 def _text_in(column: Any, name: str, path: str) -> InputError:
-    """Return the error for text in a feature, with the first cell that is not a number."""
+    """Return the error for text among numbers, which names the first such cell."""
     texts = _texts(column)
     row = next((i for i, text in enumerate(texts) if not is_number(text)), 0)
     return not_numeric(
