@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import cut_tree, linkage
 
 from lordclust.graph import KNNGraph
-from lordclust.rounding.tree import tree_labels
+from lordclust.rounding.tree import parts_of_tree, similarity_tree
 from strategies import block_graph, generators
 
 
@@ -21,6 +21,11 @@ def chain(*similarities):
 
 def line(*points):
     return KNNGraph(2).build(np.array(points, dtype=float)[:, None])
+
+
+def tree_labels(S, k, least=0.5):
+    """Cut the tree into parts of at least a fraction of an equal share."""
+    return parts_of_tree(similarity_tree(S), k, least * S.shape[0] / k)
 
 
 def same_partition(a, b):

@@ -8,24 +8,6 @@ from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.rounding.spectral import components
 
 
-def tree_labels(S: Graph, k: int, *, least: float = 0.5) -> IntArray | None:
-    """Return k parts of the minimum spanning tree of the lengths -log S, or None.
-
-    The longest edges are cut, except those that would leave a part of fewer than
-    ``least * n / k`` samples: single linkage, without its chains and tiny clusters.
-    Every component of the graph has a tree of its own. None is returned if the trees
-    cannot be cut in this way, or if there are more than k components.
-
-    Examples
-    --------
-    >>> from lordclust.graph import KNNGraph
-    >>> S = KNNGraph(2).build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-    >>> tree_labels(S, 2)
-    array([0, 0, 0, 1, 1, 1])
-    """
-    return parts_of_tree(similarity_tree(S), k, least * S.shape[0] / k)
-
-
 def similarity_tree(S: Graph) -> Graph:
     """Return the minimum spanning tree of the lengths -log S, all of them positive."""
     W = sparse.csr_matrix(S, copy=True).astype(np.float64)
@@ -36,7 +18,20 @@ def similarity_tree(S: Graph) -> Graph:
 
 
 def parts_of_tree(W: Graph, k: int, least: float) -> IntArray | None:
-    """Return k parts of at least ``least`` samples of a spanning tree, or None."""
+    """Return k parts of a spanning tree with the edge lengths W, or None.
+
+    The longest edges are cut, except those that would leave a part of fewer than
+    ``least`` samples: single linkage, without its tiny clusters. Every component of the
+    graph has a tree of its own. None is returned if the trees cannot be cut in this
+    way, or if there are more than k components.
+
+    Examples
+    --------
+    >>> from lordclust.graph import KNNGraph
+    >>> S = KNNGraph(2).build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+    >>> parts_of_tree(similarity_tree(S), 2, 1)
+    array([0, 0, 0, 1, 1, 1])
+    """
     n, pieces = W.shape[0], components(W)
     count = int(pieces.max()) + 1
     if count > k:
