@@ -164,7 +164,7 @@ def test_the_record_holds_what_was_weighed(chosen):
     columns = s.rounds, s.sources, s.surprise, s.balance, s.features, s.sizes
     assert all(len(x) == m for x in columns)
     np.testing.assert_array_equal(s.sizes.sum(axis=1), len(X))
-    wanted = 3 * (s.balance + s.features) - np.log(s.surprise + 3)
+    wanted = 4.5 * s.balance + 2 * s.features - np.log(s.surprise + 3)
     np.testing.assert_allclose(s.evidence, wanted)
     np.testing.assert_array_equal(model.sizes_, s.sizes[s.best])
     named = [name for name in SEEDS if name in s.sources]
@@ -373,6 +373,17 @@ def test_a_clear_cut_needs_no_path():
     best, record = choose(problem, search, shares=True)
     assert record.sources == ["cut"]
     assert same_partition(best.labels, y)
+
+
+def test_a_large_problem_follows_fewer_paths(monkeypatch):
+    monkeypatch.setattr("lordclust.choose.search.LARGE", 0)
+    problem, search = setting(WINE, 3)
+    _, record = choose(problem, search, shares=True)
+    sources = set(record.sources)
+    assert len([x for x in sources if x in {f"within {s}" for s in SEEDS}]) == 2
+    late = np.array([x.startswith("from the") for x in record.sources])
+    assert record.taus[late].max() == 0.4
+    assert sources.isdisjoint({"from the mixture", "sized cut"})
 
 
 def test_given_shares_have_no_seeds():

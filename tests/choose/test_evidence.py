@@ -9,10 +9,11 @@ from scipy.stats import multivariate_t
 from sklearn.metrics import mutual_info_score
 
 from lordclust.choose.evidence import (
+    BALANCE,
+    FEATURES,
     KAPPA,
     N_COMPONENTS,
     NOTHING_ALONE,
-    WEIGHT,
     Evidence,
     Score,
     gaussian_evidence,
@@ -226,7 +227,7 @@ def test_the_score_by_hand(rng):
     assert found.features == pytest.approx(gain.max() / 60)
     assert found.balance == pytest.approx(np.log(3))
     assert found.surprise == pytest.approx(60 * np.log(2))  # either next cluster
-    wanted = WEIGHT * (found.balance + found.features)
+    wanted = BALANCE * found.balance + FEATURES * found.features
     wanted -= np.log(found.surprise + NOTHING_ALONE)
     assert found.total == pytest.approx(wanted)
 

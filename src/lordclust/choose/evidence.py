@@ -2,7 +2,7 @@
 
 The evidence for labels z of n samples is
 
-    3 (H(z) + F / n) - log(h + 3)
+    4.5 H(z) + 2 F / n - log(h + 3)
 
 where
 
@@ -34,8 +34,8 @@ from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
 from lordclust.solver.seeds import without_negative
 
-#: Weight of balance and features against the logarithm of the surprise.
-WEIGHT = 3.0
+#: Weights of balance and features against the logarithm of the surprise.
+BALANCE, FEATURES = 4.5, 2.0
 #: Surprise, in nats, that counts as nothing: if two graphs are asked, or only one.
 NOTHING, NOTHING_ALONE = 3.0, 8.0
 #: Largest number of components.
@@ -76,7 +76,7 @@ class Score(NamedTuple):
     @property
     def total(self) -> float:
         """The evidence."""
-        gain = WEIGHT * (self.balance + self.features)
+        gain = BALANCE * self.balance + FEATURES * self.features
         return gain - float(np.log(self.surprise + self.nothing))
 
 

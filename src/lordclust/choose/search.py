@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.choose.evidence import NOTHING, Evidence, Score
+from lordclust.choose.evidence import BALANCE, NOTHING, Evidence, Score
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import is_clear
@@ -23,7 +23,7 @@ from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import late_taus, solve_at
 from lordclust.solver.problem import Problem
-from lordclust.solver.seeds import VERY_LARGE, Seeds, completed, smallest
+from lordclust.solver.seeds import Seeds, completed, smallest
 from lordclust.solver.solve import (
     Limits,
     is_large,
@@ -36,10 +36,14 @@ from lordclust.solver.start import hard_start
 WITHIN = (1.0, 0.3, 0.2)
 #: How often shares are taken from the best partition so far.
 ROUNDS = 4
-#: Seeds that are improved if V is very large.
-PROMISING = 2
-#: Difference in evidence, and share of samples, by which partitions are nearly equal.
+#: From this size of V on only the most promising seeds are improved, and paths with
+#: equal shares end where partitions hardly change any more.
+LARGE, PROMISING, UNDECIDED = 500_000, 2, 0.4
+#: Difference in evidence, balance aside, and share of samples, by which partitions are
+#: nearly equal.
 NEARLY, FEW = 0.1, 0.01
+#: Surprise, in nats, below which clusters are separate on a graph of one scale.
+SEPARATE = 1e-3
 #: Labels from the graph or the features whose cells are searched.
 SEEDS = ("cut", "centres", "tree", "uneven_tree", "linkage", "gaps")
 #: Approximate fraction of the work before the shares are changed.
@@ -92,10 +96,12 @@ class Search:
 
     def finished(self) -> list[IntArray]:
         """Return the partitions of the seeds, and of the ends of paths."""
-        # Single linkage cuts next to nothing, whether there are clusters or not.
-        ends = [one for one in self.found if one.round == 0 and one.tau == 1]
-        ends = [one for one in ends if not one.source.endswith("gaps")]
-        return [one.labels for one in ends if one.allowed]
+        ends: dict[str, Candidate] = {}
+        for one in sorted(self.found, key=lambda one: one.tau):
+            # Single linkage cuts next to nothing, whether there are clusters or not.
+            if one.round == 0 and one.allowed and not one.source.endswith("gaps"):
+                ends[one.source] = one
+        return [one.labels for one in ends.values()]
 
     def solved(self, tau: float, part: float) -> bool:
         """Report a solved tau; return whether to stop, on this path or another."""
@@ -130,9 +136,13 @@ class Candidate(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether the clusters are separate pieces of the graph."""
+        """Whether the clusters are separate: for a cut on S, otherwise on both graphs.
+
+        Single linkage and trees find a gap on S wherever density varies.
+        """
         clear = is_clear(self.score.on_graph, len(self.labels))
-        return self.allowed and self.broken == 0 and clear
+        separate = self.source == "cut" or self.score.surprise < SEPARATE
+        return self.allowed and self.broken == 0 and clear and separate
 
 
 class Trail(NamedTuple):
@@ -157,16 +167,16 @@ def choose(
         if name == "gaps" and one.score.on_graph >= NOTHING:
             continue  # outliers, which single linkage always finds
         found.append(one)
-        if found[0].is_clear:
-            return found[0], _record(found, found[0])
-    promising = [one for one in found if one.sizes.min() > 0]
-    if np.prod(problem.omega.shape) >= VERY_LARGE:
-        promising = sorted(promising, key=lambda one: one.merit)[-PROMISING:]
-    trails = [_within(problem, one) for one in promising]
+        if one.is_clear:
+            return one, _record(found, one)
+    large = np.prod(problem.omega.shape) >= LARGE
+    promising = sorted(found, key=lambda one: one.merit)[-PROMISING if large else 0 :]
+    trails = [_within(problem, one) for one in promising if one.sizes.min() > 0]
     first = FIRST_ROUND if shares else 1.0
     found += _followed(search, trails, 0, first / 2) if trails else []
     if not (found and search.enough.is_set()):
-        late = _followed(search, _late(problem, search), 0, first / 2)
+        trails = _late(problem, search, hasty=bool(large and shares))
+        late = _followed(search, trails, 0, first / 2)
         found += [one for one in late if _is_best(one, late)]
     best = max(found, key=lambda one: one.merit)
     for turn in range(1, ROUNDS + 1 if shares else 1):
@@ -187,12 +197,12 @@ def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
     Balance rewards a small cluster that takes a few samples from a large one. Where
     that is its only advantage, the graph decides.
     """
-    k = len(best.sizes)
+    k, rest = len(best.sizes), best.evidence - BALANCE * best.score.balance
     nearly = [
         one
         for one in found
         if one.allowed == best.allowed
-        and one.evidence >= best.evidence - NEARLY
+        and one.evidence - BALANCE * one.score.balance >= rest - NEARLY
         and np.mean(named_like(one.labels, best.labels, k) != best.labels) <= FEW
     ]
     other = min(nearly, key=lambda one: one.score.on_graph)
@@ -247,19 +257,20 @@ def _within(problem: Problem, one: Candidate) -> Trail:
     return Trail(name, cell, hard_start(one.labels, cell.omega), WITHIN)
 
 
-def _late(problem: Problem, search: Search) -> list[Trail]:
+def _late(problem: Problem, search: Search, *, hasty: bool) -> list[Trail]:
     """Return short paths for the shares of the problem; a large one, hard at once."""
     hard, (n, k) = [], problem.omega.shape
-    if problem.omega.exact:
+    crowded = is_large(problem) or 2 * k > n  # most clusters have one sample
+    if problem.omega.exact and (crowded or not hasty):
         labels = search.seeds.sized_cut(problem.omega)
         hard = [Trail("sized cut", problem, labels, (1.0,))]
-        if is_large(problem) or 2 * k > n:  # most clusters have one sample
+        if crowded:
             return hard
-    starts = search.seeds.starts(problem.omega, search.draws)
+    last, draws = (UNDECIDED, ()) if hasty else (1.0, search.draws)
     return hard + [
         Trail(f"from the {name}", problem, V,
-              (*late_taus(problem, 1.0, from_labels=labels), 1.0))
-        for name, V, labels in starts
+              (*late_taus(problem, last, from_labels=labels), last))
+        for name, V, labels in search.seeds.starts(problem.omega, draws)
     ]  # fmt: skip
 
 
