@@ -94,14 +94,19 @@ class Search:
     found: list["Candidate"] = field(default_factory=list)
     done: list[float] = field(default_factory=list)
 
-    def finished(self) -> list[IntArray]:
-        """Return the partitions of the seeds, and of the ends of paths."""
-        ends: dict[str, Candidate] = {}
-        for one in sorted(self.found, key=lambda one: one.tau):
-            # Single linkage cuts next to nothing, whether there are clusters or not.
-            if one.round == 0 and one.allowed and not one.source.endswith("gaps"):
-                ends[one.source] = one
-        return [one.labels for one in ends.values()]
+    def rivals(self) -> list[IntArray]:
+        """Return the partitions of NCut and of B-LoRD with the shares of the problem.
+
+        More seeds would make every partition look doubtful: trees and linkage are
+        often far off.
+        """
+        first = [one for one in self.found if one.round == 0 and one.allowed]
+        ends = [one for one in first if one.source.startswith(("from", "sized"))]
+        if ends:  # the hardest; of these the best objective
+            ends = [max(ends, key=lambda one: (one.tau, one.objective))]
+        return [one.labels for one in first if one.source == "cut"] + [
+            one.labels for one in ends
+        ]
 
     def solved(self, tau: float, part: float) -> bool:
         """Report a solved tau; return whether to stop, on this path or another."""

@@ -1249,7 +1249,7 @@ class BLoRD(DoublyStochasticClusterer):
             mu = omega.mu if omega.exact else cell_of(best.labels, problem).omega.mu
             S, weight, known = problem.S, omega.weight, omega.known
             stability = partition_stability(
-                S, best.labels, search.finished(), len(omega.mu), weight
+                S, best.labels, search.rivals(), len(omega.mu), weight
             )
             P = calibrated(
                 S, best.labels, mu, weight, stability,
