@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lordclust._version import __version__
 
 if TYPE_CHECKING:
-    from lordclust import datasets, files, graph, methods, metrics, plots
+    from lordclust import datasets, files, graph, methods, metrics, plots, tl
     from lordclust import report as report
-    from lordclust import scanpy as scanpy
     from lordclust.choose.n_clusters import KSuggestion, suggest_k
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method, register_method
@@ -42,6 +41,7 @@ __all__ = [
     "sinkhorn_start",
     "suggest_k",
     "tau_path",
+    "tl",
 ]
 
 # The module of each public name; loaded on first use, so that the import is fast.
@@ -58,9 +58,8 @@ _HOME = {
     "suggest_k": "lordclust.choose.n_clusters",
     "tau_path": "lordclust.solver.tau_path",
 }
-_PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots")
-# Not in __all__: "scanpy" would hide the library of that name; both are special.
-_NOT_IN_STAR = ("report", "scanpy")
+_PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots", "tl")
+_NOT_IN_STAR = ("report",)  # special
 
 
 def __getattr__(name: str) -> Any:
