@@ -16,12 +16,14 @@ def test_the_commands_of_the_guide_run_as_it_says(run, tmp_path, monkeypatch):
         writer.writerow(["flower", "sl", "sw", "pl", "pw", "species"])
         for i, (x, y) in enumerate(zip(iris.data, iris.target, strict=True)):
             writer.writerow([f"f{i}", *x, iris.target_names[y]])
+    Path("together.csv").write_text("f50,f60\nf100,f120\n")
+    Path("apart.csv").write_text("f55,f125\n")
     page = PAGE.read_text()
     blocks = re.findall(r"```shell\n(.*?)```", page, flags=re.DOTALL)
     results = [
         run(*shlex.split(line)[1:]) for block in blocks for line in block.splitlines()
     ]
-    assert len(results) == 16
+    assert len(results) == 18
     for result in results:
         assert result.exit_code == 0, result.stderr
     said = re.sub(r"\d+\.\d+ s", "0.65 s", results[0].stderr)

@@ -43,6 +43,19 @@ if TYPE_CHECKING:
 @click.argument("input_", metavar="INPUT")
 @request_options()
 @input_options()
+@click.option(
+    "--must-link",
+    metavar="FILE",
+    help="csv of pairs of ids, as in the output, that belong together.",
+)
+@click.option(
+    "--cannot-link", metavar="FILE", help="Pairs of ids that do not belong together."
+)
+@click.option(
+    "--links",
+    type=click.Choice(["soft", "hard"]),
+    help="soft, the default: nearly all links are met; hard: all of them.",
+)
 @scale_option
 @click.option(
     "--method",
@@ -85,6 +98,9 @@ def fit(
     input_: str,
     request: FitRequest,
     reading: InputOptions,
+    must_link: str | None,
+    cannot_link: str | None,
+    links: str | None,
     scale: str,
     method: str,
     output: str | None,
@@ -116,6 +132,7 @@ def fit(
       lordclust fit customers.csv -k 4 --scale zscore --profiles -
       lordclust fit graph.mtx -k 10 --precomputed --proportions equal --tau 0.3
       lordclust fit people.csv -k 4 --cluster-sizes 25,25,25,25 --id-column name
+      lordclust fit people.csv -k 4 --cannot-link rivals.csv --links hard
 
     Ctrl-C ends the search and keeps the best result so far, if there is one.
 
@@ -132,17 +149,23 @@ def fit(
         "--report": report,
         "--json": json_,
     }
-    outputs = Outputs(targets, (input_,), force=force, checkpoint=checkpoint)
+    inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
+    outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
     estimator = _make_estimator(method, request, reading, outputs)
+    if links is not None:
+        _set_links(method, estimator, links)
     look = Look(_check_names(names, request), title, join)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_model
+    from lordclust.cli.links import Pairs, read_pairs
     from lordclust.cli.samples import read_input
 
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, scaling = read_input(input_, request, reading, scale, display)
         if join:
             _check_join(samples)
+        files = (must_link, cannot_link)
+        pairs = Pairs(*(read_pairs(file, samples) if file else None for file in files))
         text = f"Fitting {type(estimator).__name__} to {samples.count}"
         builds_graph = (
             getattr(estimator, "takes_graph", False) and not samples.precomputed
@@ -150,9 +173,11 @@ def fit(
         graph = f"Finding the neighbours of {samples.count}"
         display.stage(graph if builds_graph else text, 1.0)
         progress = FitProgress(text, display, interrupts)
-        fitted = fit_model(estimator, samples, progress, checkpoint)
+        fitted = fit_model(estimator, samples, progress, checkpoint, pairs)
         interrupted = interrupts.requested
-        run = summary.Run(method, request.seed, samples, scaling, fitted, interrupted)
+        run = summary.Run(
+            method, request.seed, samples, scaling, fitted, interrupted, pairs
+        )
         _check_result(run, outputs, strict=strict)
         path = None
         if "--report" in outputs:
@@ -227,6 +252,13 @@ def _make_estimator(
     if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
         raise click.UsageError("--model and --report need a file, not stdout.")
     return estimator
+
+
+def _set_links(method: str, estimator: Any, links: str) -> None:
+    """Set how strictly links are met; raise an error if the method has none."""
+    if "links" not in estimator.get_params():
+        raise click.UsageError(f"The method {method} has no --links. Leave it out.")
+    estimator.set_params(links=links)
 
 
 def _check_path(method: str, estimator: Any) -> None:

@@ -13,6 +13,7 @@ import click
 from lordclust._core.compiling import CLOCK
 from lordclust._core.typing import IntArray
 from lordclust._core.validation import unknown_name
+from lordclust.cli.links import NONE, Pairs
 from lordclust.cli.options import FitRequest, counted
 from lordclust.cli.samples import Samples
 from lordclust.graph import KNNGraph
@@ -119,11 +120,14 @@ def fit_model(
     samples: Samples,
     listener: Listener | None = None,
     checkpoint: str | None = None,
+    pairs: Pairs = NONE,
 ) -> Fitted:
     """Fit a model, and collect its warnings; its time is without compilation."""
     extras = {
         "sample_weight": (samples.weight, "--weight-column"),
         "known_labels": (samples.known, "--known-labels"),
+        "must_link": (pairs.must, "--must-link"),
+        "cannot_link": (pairs.cannot, "--cannot-link"),
         "checkpoint": (checkpoint, "--checkpoint"),
     }
     accepted = inspect.signature(model.fit).parameters

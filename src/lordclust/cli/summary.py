@@ -12,6 +12,7 @@ from lordclust._core.typing import Graph, IntArray
 from lordclust._core.validation import is_auto
 from lordclust._core.versions import library_versions
 from lordclust.cli.fitting import Fitted
+from lordclust.cli.links import NONE, Pairs, kept
 from lordclust.cli.samples import Samples
 from lordclust.cli.scaling import Scaling
 
@@ -66,6 +67,7 @@ class Run(NamedTuple):
     scaling: Scaling | None
     fitted: Fitted
     interrupted: bool
+    pairs: Pairs = NONE
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -83,6 +85,7 @@ def facts(run: Run) -> dict[str, Any]:
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
+        **_broken(run),
         **scores(samples, model.labels_),
         "seed": run.seed,
         "parameters": model.get_params(deep=False),
@@ -97,6 +100,14 @@ def facts(run: Run) -> dict[str, Any]:
         "versions": library_versions(),
     }
     return {name: plain(value) for name, value in document.items()}
+
+
+def _broken(run: Run) -> dict[str, object]:
+    """Return the number of links and the broken ones, by ids, if there are links."""
+    if not run.pairs.n_links:
+        return {}
+    broken: IntArray = vars(run.fitted.model)["broken_links_"]
+    return {"n_links": run.pairs.n_links, "broken_links": run.samples.ids[broken]}
 
 
 def plain(value: object) -> object:
@@ -133,6 +144,8 @@ def lines(run: Run) -> list[str]:
     ]
     if (tau := getattr(model, "tau_", None)) is not None:
         text.append(_how_sure(model, tau))
+    if run.pairs.n_links:
+        text.append(kept(model, run.pairs, samples))
     if found := scores(samples, model.labels_):
         text.append(f"ACC {found['acc']:.4f}, NMI {found['nmi']:.4f}")
     return text + [f"Warning: {warning}" for warning in fitted.warnings]
