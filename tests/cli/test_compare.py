@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lordclust.cli.compare import _shortened
 from lordclust.cli.summary import modularity
 from lordclust.registry import METHODS
 
@@ -28,6 +29,74 @@ def test_one_line_per_method(run, points):
         assert 0.3 < float(row["modularity"]) < 1
         assert float(row["seconds"]) >= 0
         assert row["note"] == ""
+
+
+def test_the_recommendation_with_classes(run, tmp_path):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, np.pi, 120)
+    upper = np.repeat([0, 1], 60)
+    moons = np.stack([np.cos(t) + upper, np.where(upper, 0.4 - np.sin(t), np.sin(t))])
+    lines = [f"{x:.6f},{y:.6f},{c}" for x, y, c in zip(*moons, upper, strict=True)]
+    (tmp_path / "moons.csv").write_text("x,y,class\n" + "\n".join(lines))
+    result = run("compare", tmp_path / "moons.csv", "-k", 2, *COLUMNS, "--methods",
+                 "gmm,blord")  # fmt: skip
+    gmm, blord = table(result.stdout)
+    assert "objective" not in blord
+    assert float(blord["ari"]) == 1 > float(gmm["ari"])
+    assert (blord["rank"], gmm["rank"]) == ("1", "2")
+    assert "Recommended: blord, with the highest ACC, 1.000; next: gmm, 0." in (
+        result.stderr
+    )
+
+
+def test_the_recommendation_without_classes(run, points):
+    given = ("--columns", "x,y", "--methods", "blord,ncut")
+    result = run("compare", points, "-k", 3, *given)
+    blord, ncut = table(result.stdout)
+    assert float(blord["evidence"]) >= float(ncut["evidence"]) - 1e-9
+    assert "acc" not in blord
+    assert "with the highest evidence, " in result.stderr
+    assert "Recommended" not in run("compare", points, "-k", 3, *given, "-q").stderr
+
+
+def test_several_seeds(run, points):
+    result = run("compare", points, "-k", 3, *COLUMNS, "--methods", "gmm,ncut",
+                 "--seeds", 3, "--json")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    gmm, ncut = json.loads(result.stdout)["methods"]
+    assert gmm["acc_sd"] >= 0
+    assert ncut["evidence_sd"] == 0
+
+
+def test_several_files_have_ranks_and_numbers_of_their_own(run, points, tmp_path):
+    lines = points.read_text().splitlines()
+    two = tmp_path / "two.csv"
+    two.write_text("\n".join([lines[0], *lines[1:31]]))
+    result = run("compare", points, two, "-k", "auto", *COLUMNS, "--methods",
+                 "blord,ncut", "--json")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["n_clusters"] == [3, 2]
+    assert [row["input"] for row in document["methods"]] == [
+        str(points), str(points), str(two), str(two)
+    ]  # fmt: skip
+    assert set(document["mean_ranks"]) == {"blord", "ncut"}
+    assert "of the best mean rank over 2 files by acc: " in result.stderr
+    result = run("compare", points, two, "-k", 3, "--report", tmp_path / "x.html")
+    assert result.exit_code == 2
+    assert "--report shows one INPUT, got 2." in result.stderr
+
+
+def test_a_suggested_number_of_clusters(run, points):
+    result = run("compare", points, "-k", "auto", "--columns", "x,y", "--json",
+                 "--methods", "ncut")  # fmt: skip
+    assert json.loads(result.stdout)["n_clusters"] == [3]
+
+
+def test_rows_for_a_terminal():
+    row = {"acc": 0.5, "acc_sd": 0.25, "sizes": "9 8 7 6", "seconds": 1.0}
+    short = {"acc": "0.500 ± 0.250", "sizes": "9 .. 6", "seconds": 1.0}
+    assert _shortened(row) == short
 
 
 def test_a_failed_method_has_a_note_and_others_continue(run, tmp_path):

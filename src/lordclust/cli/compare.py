@@ -1,8 +1,10 @@
-"""``lordclust compare``: several methods on the same file."""
+"""``lordclust compare``: several methods on the same files."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,11 +15,11 @@ from lordclust.cli.exits import (
     Failure,
     debugging,
     interruptible,
+    say,
 )
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
-    counted,
     force_option,
     input_options,
     quiet_option,
@@ -29,7 +31,7 @@ from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
-    from lordclust._core.typing import Graph
+    from lordclust._core.typing import FloatArray
     from lordclust.cli.fitting import Estimator, Fitted
     from lordclust.cli.samples import Samples
     from lordclust.cli.tables import Row
@@ -39,10 +41,14 @@ if TYPE_CHECKING:
 USUAL = "blord,lord,sc,ncut,kkm,gmm"
 #: Number of cluster sizes that a column at a terminal shows.
 FEW_SIZES = 3
+#: Scores of all methods; the first that is known decides. The higher, the better.
+SCORES = ("acc", "ari", "nmi", "evidence", "modularity", "silhouette")
+#: Differences below this are ties.
+TIE = 5e-4
 
 
 @click.command()
-@click.argument("input_", metavar="INPUT")
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @request_options(
     "proportions",
     "strength",
@@ -61,38 +67,55 @@ FEW_SIZES = 3
     show_default=True,
     help="Names from `lordclust list methods`.",
 )
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Run each method with N random seeds; the table has mean and spread.",
+)
 @click.option("-o", "--output", metavar="FILE", help="The table; stdout by default.")
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
 @report_option
 @force_option
 @quiet_option
 def compare(
-    input_: str,
+    inputs: tuple[str, ...],
     request: FitRequest,
     reading: InputOptions,
     scale: str,
     methods: str,
+    seeds: int,
     output: str | None,
     json_: bool,
     report: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
-    """Run several methods on INPUT and compare them side by side.
+    """Run several methods on each INPUT, compare them and recommend one.
 
-    One line per method: seconds, its own objective, the sizes of its clusters,
-    silhouette (of the features) and modularity (of the neighbour graph), and ACC
-    and NMI with --label-column. If a method fails, its line states why; the others
-    continue. blord chooses tau and the shares itself, as in `lordclust fit`.
+    One line per method with scores that can be compared: ACC, ARI and NMI with
+    --label-column, the evidence of the labels (separation in the graph of
+    neighbours, balance and features: what blord maximises), their modularity in
+    that graph and the silhouette of the features. The first of these decides the
+    rank, and with several files the mean rank. _sd columns are standard
+    deviations over seeds. If a method fails, its line states why.
+
+    -k auto is the number of classes of each file, or a suggested number.
 
     Ctrl-C leaves out the methods that have not finished.
 
     \b
       lordclust compare iris.csv -k 3 --label-column species
-      lordclust compare iris.csv -k 3 --methods blord,sc -o table.csv
+      lordclust compare iris.csv -k 3 --methods blord,sc --seeds 5 -o table.csv
+      lordclust compare a.csv b.csv c.csv -k auto --label-column class
     """
     targets = {"--output": output, "--report": report}
-    outputs = Outputs(targets, (input_,), force=force)
+    outputs = Outputs(targets, inputs, force=force)
+    if report is not None and len(inputs) > 1:
+        raise click.UsageError(
+            f"--report shows one INPUT, got {len(inputs)}. Leave it out."
+        )
     from lordclust.cli import pages
     from lordclust.cli.fitting import check_method
     from lordclust.cli.samples import read_input
@@ -102,10 +125,13 @@ def compare(
     parts = list(METHODS) if methods == "all" else methods.split(",")
     names = [check_method(name) for name in dict.fromkeys(p.strip() for p in parts)]
     check_formats(outputs, "--output")
+    table = Table()
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        samples, _ = read_input(input_, request, reading, scale, display)
-        table = Comparison(names, request, samples)
-        table.run(display)
+        for source in inputs:
+            samples, _ = read_input(source, request, reading, scale, display)
+            table.add(Comparison(names, request, samples, seeds), display)
+            if table.interrupted:
+                break
         if not table.models:
             outputs.leave_out("--report")  # there is nothing to draw
         path = None
@@ -117,6 +143,8 @@ def compare(
     outputs.finish(writers, quiet=quiet)
     if json_ or output is None:
         table.print(as_json=json_)
+    if table.models and not quiet:
+        say(table.advice())
     if table.interrupted:
         done = ", ".join(str(row["method"]) for row in table.rows)
         raise Failure(f"Interrupted. Finished and kept: {done}.", INTERRUPTED)
@@ -129,59 +157,109 @@ def compare(
 class Comparison:
     """Results of several methods on the same samples, one row each."""
 
-    def __init__(self, names: list[str], request: FitRequest, samples: Samples) -> None:
+    def __init__(
+        self, names: list[str], request: FitRequest, samples: Samples, n_seeds: int
+    ) -> None:
         self.names, self.request, self.samples = names, request, samples
+        self.n_seeds = n_seeds
         self.rows: list[Row] = []
         self.models: list[Estimator] = []
         self.interrupted = False
 
     def run(self, display: Display) -> None:
         """Run the methods, one after the other, until the end or Ctrl-C."""
-        from lordclust.cli.fitting import affinity
-        from lordclust.graph import make_affinity
-
         display.stage("", total=len(self.names) + 1)
         try:
             display.at(0, "neighbours")
-            kind = affinity(self.request, self.samples.precomputed) or "knn"
-            S = make_affinity(kind, self.samples.X)
+            self._prepare()
             for i, name in enumerate(self.names, 1):
                 display.at(i, name)
-                self.rows.append(self._row(name, S))
+                self.rows.append(self._row(name))
         except KeyboardInterrupt:
             if not self.rows:
                 raise
             self.interrupted = True
+        _add_ranks(self.rows)
 
-    def _row(self, name: str, S: Graph) -> Row:
+    def _prepare(self) -> None:
+        """Build the graph, count the clusters, and prepare the judge."""
+        from lordclust.choose.evidence import Evidence
+        from lordclust.choose.n_clusters import best_n_clusters
+        from lordclust.cli.fitting import affinity
+        from lordclust.graph import make_affinity
+
+        samples, k = self.samples, self.request.n_clusters
+        kind = affinity(self.request, samples.precomputed) or "knn"
+        self.S = make_affinity(kind, samples.X)
+        X = None if samples.precomputed else samples.X
+        if k is None and samples.labels is not None:
+            k = len({str(label) for label in samples.labels} - {""})
+        elif k is None:
+            k = best_n_clusters(self.S, X, _ones(samples)).best_k
+        self.request = replace(self.request, n_clusters=k)
+        self.k, self.judge = k, Evidence(self.S, k, X)
+
+    def _row(self, name: str) -> Row:
         """Return the row of a method, with the error message if it fails."""
         import numpy as np
 
-        from lordclust.cli import summary
-
-        scores = () if self.samples.labels is None else ("acc", "nmi")
-        names = ("seconds", "objective", "sizes", "silhouette", "modularity", *scores)
-        row: Row = {"method": name, **dict.fromkeys((*names, "note"))}
+        row: Row = {"method": name, **dict.fromkeys(self._columns()), "note": ""}
         try:
-            fitted = self._fitted(name)
+            fits = [self._fitted(name, seed) for seed in self._seeds(name)]
         except Exception as error:  # of one method; the others continue
             if debugging():
                 raise
             return row | {"note": str(error) or type(error).__name__}
-        self.models.append(fitted.model)
-        labels = fitted.model.labels_
-        sizes = np.sort(np.bincount(labels, minlength=counted(self.request)))[::-1]
-        return row | {
-            "seconds": round(fitted.seconds, 4),
-            "objective": float(getattr(fitted.model, "objective_", np.nan)),
-            "sizes": " ".join(map(str, sizes)),
-            "silhouette": summary.silhouette(self.samples, labels),
-            "modularity": summary.modularity(S, labels),
-            **summary.scores(self.samples, labels),
-            "note": " ".join(fitted.warnings),
-        }
+        self.models.append(fits[0].model)
+        for score, values in self._scores(fits).items():
+            row[score] = float(np.mean(values))
+            if self.n_seeds > 1:
+                row[f"{score}_sd"] = float(np.std(values))
+        sizes = np.bincount(fits[0].model.labels_, minlength=self.k)
+        row["sizes"] = " ".join(map(str, np.sort(sizes)[::-1]))
+        row["seconds"] = round(float(np.mean([fit.seconds for fit in fits])), 4)
+        notes = dict.fromkeys(text for fit in fits for text in fit.warnings)
+        return row | {"note": " ".join(notes)}
 
-    def _fitted(self, name: str) -> Fitted:
+    def _columns(self) -> Iterable[str]:
+        """Yield the names of the columns between the method and the note."""
+        for score in SCORES:
+            if score in SCORES[:3] and self.samples.labels is None:
+                continue
+            yield score
+            if self.n_seeds > 1:
+                yield f"{score}_sd"
+        yield from ("sizes", "seconds", "rank")
+
+    def _scores(self, fits: list[Fitted]) -> dict[str, list[float]]:
+        """Return the scores that can be computed, one value for each fit."""
+        from lordclust.cli import summary
+
+        found: dict[str, list[float]] = {}
+        for fit in fits:
+            labels = fit.model.labels_
+            one: dict[str, float | None] = {
+                **summary.scores(self.samples, labels),
+                "evidence": self.judge.score(labels).total,
+                "modularity": summary.modularity(self.S, labels),
+                "silhouette": summary.silhouette(self.samples, labels),
+            }
+            for name, value in one.items():
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+        return found
+
+    def _seeds(self, name: str) -> Iterable[int | None]:
+        """Return the random seeds of a method: one if it draws no numbers."""
+        from lordclust.registry import METHODS
+
+        first = self.request.seed
+        draws = "random_state" in METHODS[name].load()().get_params()
+        if self.n_seeds == 1 or not draws:
+            return [first]
+        return range(first or 0, (first or 0) + self.n_seeds)
+
+    def _fitted(self, name: str, seed: int | None) -> Fitted:
         """Fit a method as ``lordclust fit`` does."""
         from lordclust.cli.fitting import fit_model, parameters
         from lordclust.registry import METHODS, make_method
@@ -189,13 +267,69 @@ class Comparison:
         precomputed = self.samples.precomputed
         if precomputed and METHODS[name].takes == "features":
             raise ValueError(f"{name} needs features, but INPUT contains similarities.")
-        given = parameters(name, self.request, precomputed=precomputed, lenient=True)
+        request = replace(self.request, seed=seed)
+        given = parameters(name, request, precomputed=precomputed, lenient=True)
         return fit_model(make_method(name, **given), self.samples)
+
+
+class Table:
+    """The rows of one or several files, and what follows from them."""
+
+    def __init__(self) -> None:
+        self.files: list[Comparison] = []
+
+    def add(self, one: Comparison, display: Display) -> None:
+        """Run all methods on a file."""
+        self.files.append(one)
+        one.run(display)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended the comparison."""
+        return self.files[-1].interrupted
+
+    @property
+    def models(self) -> list[Estimator]:
+        """All models of which there is a row with scores."""
+        return [model for one in self.files for model in one.models]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of all files, which several files name."""
+        if len(self.files) == 1:
+            return self.files[0].rows
+        return [
+            {"input": one.samples.source, **row}
+            for one in self.files
+            for row in one.rows
+        ]
+
+    def mean_ranks(self) -> dict[str, float]:
+        """Return the mean rank of each method, the best first; a failure is last."""
+        found: dict[str, list[float]] = {}
+        for one in self.files:
+            for row in one.rows:
+                rank = len(one.rows) if row["rank"] is None else row["rank"]
+                found.setdefault(str(row["method"]), []).append(float(rank))
+        means = {name: sum(ranks) / len(ranks) for name, ranks in found.items()}
+        return dict(sorted(means.items(), key=lambda item: item[1]))
+
+    def advice(self) -> str:
+        """Return which method is recommended, and why."""
+        if len(self.files) == 1:
+            return _advice(self.files[0].rows)
+        ranks = [f"{name} {rank:.2f}" for name, rank in self.mean_ranks().items()]
+        return (
+            f"Recommended: {ranks[0].split()[0]}, of the best mean rank over "
+            f"{len(self.files)} files by {_deciding(self.rows)}: {', '.join(ranks)}."
+        )
 
     def writers(self, path: TauPath | None) -> dict[str, Writer]:
         """Return the function that writes each output."""
         from lordclust._core.versions import library_versions
         from lordclust.cli import pages, tables
+
+        samples = self.files[0].samples
 
         def write_table(file: str, force: bool) -> None:
             tables.write(file, tables.as_columns(self.rows), force)
@@ -206,34 +340,90 @@ class Comparison:
                 force,
                 self.models[0],
                 path,
-                self.samples,
-                facts={"input": self.samples.source, **library_versions()},
+                samples,
+                facts={"input": samples.source, **library_versions()},
                 comparison=self.rows,
             )
 
         return {"--output": write_table, "--report": write_report}
 
     def print(self, *, as_json: bool) -> None:
-        """Print the table; at a terminal without the sizes of most clusters."""
+        """Print the table; at a terminal in fewer columns."""
         from lordclust._core.versions import library_versions
         from lordclust.cli import summary, tables
 
         if as_json:
             document = {
-                "input": self.samples.source,
-                "n_clusters": self.request.n_clusters,
+                "input": [one.samples.source for one in self.files],
+                "n_clusters": [one.k for one in self.files],
                 "methods": summary.plain(self.rows),
+                "mean_ranks": self.mean_ranks(),
                 "versions": library_versions(),
             }
             tables.print_json(document)
             return
         rows = self.rows
         if sys.stdout.isatty():
-            rows = [row | {"sizes": _shortened(row["sizes"])} for row in rows]
+            rows = [_shortened(row) for row in rows]
         tables.print_rows(rows)
 
 
-def _shortened(sizes: str | float | None) -> str:
+def _ones(samples: Samples) -> FloatArray:
+    """Return equal weights."""
+    import numpy as np
+
+    return np.ones(samples.X.shape[0])
+
+
+def _deciding(rows: list[Row]) -> str:
+    """Return the name of the score that decides."""
+    known = (n for n in SCORES if any(row.get(n) is not None for row in rows))
+    return next(known, SCORES[-1])
+
+
+def _scored(rows: list[Row]) -> list[tuple[float, Row]]:
+    """Return the deciding score of each row that has one, the highest first."""
+    name = _deciding(rows)
+    found = [(row[name], row) for row in rows]
+    known = [(float(value), row) for value, row in found if value is not None]
+    return sorted(known, key=lambda one: -one[0])
+
+
+def _add_ranks(rows: list[Row]) -> None:
+    """Add the rank of each row by the deciding score; equal scores share a rank."""
+    scored = _scored(rows)
+    for own, row in scored:
+        row["rank"] = 1 + sum(value > own + TIE for value, _ in scored)
+
+
+def _advice(rows: list[Row]) -> str:
+    """Return the method with the highest deciding score, and which come next."""
+    (top, row), *rest = _scored(rows)
+    equal = [row] + [other for value, other in rest if value > top - TIE]
+    best = min(equal, key=lambda row: float(row["seconds"] or 0))
+    name = _deciding(rows)
+    what = name.upper() if name in SCORES[:3] else name
+    text = f"Recommended: {best['method']}, with the highest {what}, {top:.3f}"
+    if len(equal) > 1:
+        others = [str(other["method"]) for other in equal if other is not best]
+        return f"{text}; slower with the same {what}: {', '.join(others)}."
+    return f"{text}; next: {rest[0][1]['method']}, {rest[0][0]:.3f}." if rest else text
+
+
+def _shortened(row: Row) -> Row:
+    """Return a row for a terminal: mean and spread in one cell, few sizes."""
+    short: Row = {}
+    for name, value in row.items():
+        if name.endswith("_sd"):
+            continue
+        spread = row.get(f"{name}_sd")
+        if isinstance(value, float) and spread is not None:
+            value = f"{value:.3f} ± {spread:.3f}"
+        short[name] = _few(value) if name == "sizes" else value
+    return short
+
+
+def _few(sizes: str | float | None) -> str:
     """Return sizes for a narrow column: the largest and the smallest of many."""
     parts = str(sizes or "").split()
     return " ".join(parts) if len(parts) <= FEW_SIZES else f"{parts[0]} .. {parts[-1]}"

@@ -308,7 +308,7 @@ def _writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
         model.save(file, force=force, extras=extras)
 
     def write_report(file: str, force: bool) -> None:
-        names = ("seconds", "acc", "nmi")
+        names = ("seconds", "acc", "ari", "nmi")
         facts = {n: document[n] for n in names if document.get(n) is not None}
         if run.interrupted:
             facts["interrupted"] = "yes, this is the best result so far"

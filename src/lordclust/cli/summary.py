@@ -23,15 +23,18 @@ SILHOUETTE_SAMPLES = 5000
 
 
 def scores(samples: Samples, labels: IntArray) -> dict[str, float]:
-    """Return ACC and NMI, if there are classes to compare with."""
+    """Return ACC, ARI and NMI, if there are classes to compare with."""
     if samples.labels is None:
         return {}
     given = samples.labels.astype(str) != ""  # an empty cell is not a class
     if not given.any():
         return {}
+    from sklearn.metrics import adjusted_rand_score
+
     classes, predicted = samples.labels[given], labels[given]
     return {
         "acc": metrics.accuracy(classes, predicted),
+        "ari": float(adjusted_rand_score(classes.astype(str), predicted)),
         "nmi": metrics.nmi(classes, predicted),
     }
 
