@@ -364,7 +364,7 @@ class Table:
             return
         rows = self.rows
         if sys.stdout.isatty():
-            rows = [_shortened(row) for row in rows]
+            rows = [_shortened(row, _deciding(rows)) for row in rows]
         tables.print_rows(rows)
 
 
@@ -410,13 +410,13 @@ def _advice(rows: list[Row]) -> str:
     return f"{text}; next: {rest[0][1]['method']}, {rest[0][0]:.3f}." if rest else text
 
 
-def _shortened(row: Row) -> Row:
-    """Return a row for a terminal: mean and spread in one cell, few sizes."""
+def _shortened(row: Row, deciding: str) -> Row:
+    """Return a row for a terminal: the spread of one score only, and few sizes."""
     short: Row = {}
     for name, value in row.items():
         if name.endswith("_sd"):
             continue
-        spread = row.get(f"{name}_sd")
+        spread = row.get(f"{name}_sd") if name == deciding else None
         if isinstance(value, float) and spread is not None:
             value = f"{value:.3f} ± {spread:.3f}"
         short[name] = _few(value) if name == "sizes" else value
