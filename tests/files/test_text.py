@@ -151,8 +151,8 @@ GOLDEN = [
     (
         "x,city\n1,Bern\n2,Ulm\n",
         "column 'city' holds text, 'Bern' in line 2, but features must be numbers. "
-        "Leave it out with columns (--columns), or declare it as label_column "
-        "(--label-column) or id_column (--id-column).",
+        "Leave it out with columns, or declare it as label_column "
+        "or id_column.",
     ),
     (
         "x,y\n1,2\n3,NA\n,5\n",
@@ -192,14 +192,14 @@ GOLDEN = [
     (
         "x,y\n1,1_000\n",
         "column 'y' holds text, '1_000' in line 2, but features must be numbers. "
-        "Leave it out with columns (--columns), or declare it as label_column "
-        "(--label-column) or id_column (--id-column).",
+        "Leave it out with columns, or declare it as label_column "
+        "or id_column.",
     ),
     (
         "n,x\na,1\nb,2\na,3\n",
         "column 'n' looks like ids, but 'a' is in samples 0 and 2 (from 0). "
-        "Declare it with id_column (--id-column) or label_column (--label-column), or "
-        "leave it out with columns (--columns).",
+        "Declare it with id_column or label_column, or "
+        "leave it out with columns.",
     ),
     (
         b"x,y\n1,\xff\n",

@@ -77,7 +77,7 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
         write_table(path, COLUMNS)
     assert str(caught.value) == (
         f"{path}: this file exists already. Pass another name, or replace it with "
-        "force=True (--force)."
+        "force=True."
     )
     assert path.read_text() == "mine"
     write_table(path, COLUMNS, force=True)

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from lordclust.graph import AFFINITIES, KNNGraph, linear_kernel, make_affinity
+from lordclust.graph.affinity import are_distances
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -47,3 +50,16 @@ def test_unknown_name():
 def test_not_an_affinity(affinity):
     with pytest.raises(TypeError, match="affinity must be one of knn, self_tuning"):
         make_affinity(affinity, X)
+
+
+@given(st.integers(5, 70), st.integers(0, 10**6))
+def test_distances_are_told_from_similarities(n, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    assert are_distances(D) == are_distances(D**2) or D.max() <= 4 * D[D > 0].min()
+    assert are_distances(D**2)
+    kernel = np.exp(-((3 * D / D.max()) ** 2))
+    for similar in (kernel, kernel - np.eye(n), np.ones((n, n)) - np.eye(n)):
+        assert not are_distances(similar)
+    graph = KNNGraph(min(4, n - 1))(X).toarray()
+    assert not are_distances(graph > 0)

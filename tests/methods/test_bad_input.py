@@ -64,6 +64,24 @@ def test_bad_similarities(Model, data, match):
     assert_refused(Model(3, affinity="precomputed"), data, ValueError, match)
 
 
+@MODELS
+@pytest.mark.parametrize("power", [1, 2])
+def test_distances_are_not_similarities(Model, power):
+    D = np.linalg.norm(X[:, None] - X, axis=2) ** power
+    model = Model(3, affinity="precomputed")
+    assert_refused(model, D, ValueError, "X holds distances, not similarities")
+    model.set_params(affinity=KNNGraph(metric="precomputed")).fit(D)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("cells", ["abcd", ["1.5", "2", "x", "3"]])
+def test_a_column_of_text_is_named(kind, cells):
+    library = pytest.importorskip(kind)
+    frame = library.DataFrame({"age": [1.0, 2, 3, 4], "town": list(cells)})
+    with pytest.raises(ValueError, match=r"The column 'town' of X holds '[ax]', but f"):
+        BLoRD(2).fit(frame)
+
+
 BAD_PARAMETERS = [
     ({"n_clusters": 0}, ValueError, "n_clusters must be an integer from 1 to"),
     ({"n_clusters": -2}, ValueError, "n_clusters must be an integer from 1 to"),
@@ -75,6 +93,7 @@ BAD_PARAMETERS = [
     ({"proportions": [1.5, -1, 0.5]}, ValueError, "contain -1 at position 1"),
     ({"proportions": [0.5, 0.5, 0.5]}, ValueError, "must sum to 1, got a sum of 1.5"),
     ({"proportions": [0.5, 0.5, np.nan]}, ValueError, "proportions must be finite"),
+    ({"cluster_sizes": 13}, ValueError, "=13 times 3 clusters is 39, but there are 40"),
     ({"affinity": "kn"}, ValueError, "Unknown affinity 'kn'. Did you mean 'knn'"),
     ({"affinity": KNNGraph}, TypeError, "Pass an object, not its class"),
     ({"affinity": 3}, TypeError, "affinity must be one of"),
@@ -102,6 +121,18 @@ BAD_PARAMETERS = [
 def test_bad_parameters(Model, settings, error, match):
     model = Model(**{"n_clusters": 3, **settings})
     assert_refused(model, X, error, match)
+
+
+@MODELS
+@pytest.mark.parametrize("shares", [[50, 30, 20], [5, 3, 2], [50.5, 49, 0.5]])
+def test_percentages_and_counts_are_divided_by_their_sum(Model, shares):
+    found = Model(3, proportions=shares).fit(X).proportions_
+    np.testing.assert_allclose(found, np.array(shares) / sum(shares))
+
+
+@MODELS
+def test_one_size_for_all_clusters(Model):
+    assert list(Model(4, cluster_sizes=10).fit(X).sizes_) == [10, 10, 10, 10]
 
 
 BAD_STARTS = [

@@ -176,6 +176,7 @@ def some_pairs(y, count, same, seed=0):
 
 
 @MODELS
+@pytest.mark.filterwarnings("ignore:Labels break")
 def test_links_hold(Model):
     data, y = make_blobs(200, centers=4, cluster_std=3.0, random_state=1)
     must, cannot = some_pairs(y, 40, True), some_pairs(y, 40, False)
@@ -280,11 +281,20 @@ def broken(labels, links):
 
 
 @MODELS
+@pytest.mark.filterwarnings("ignore:Labels break")
 def test_broken_links_are_listed(Model):
     links = some_links()
     model = Model(4).fit(X, **links)
     np.testing.assert_array_equal(model.broken_links_, broken(model.labels_, links))
     assert Model(4).fit(X).broken_links_.shape == (0, 2)
+
+
+@MODELS
+def test_broken_links_are_a_warning(Model):
+    trio = [[0, 1], [1, 2], [0, 2]]  # apart, in two clusters
+    with pytest.warns(UserWarning, match="Labels break 1 link, see broken_links_"):
+        model = Model(2).fit(X, cannot_link=trio)
+    assert len(model.broken_links_) == 1
 
 
 @MODELS

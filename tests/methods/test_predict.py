@@ -200,6 +200,18 @@ def test_a_sample_far_from_all_others_has_the_shares(metric, far):
     np.testing.assert_array_equal(P[:1], model.predict_proba(NEW[:1]))
 
 
+def test_certainty_falls_with_the_distance():
+    model = BLoRD(3).fit(X)
+    extent = np.linalg.norm(X - X.mean(axis=0), axis=1).max()
+    right = X[X[:, 0].argmax()]
+    P = model.predict_proba(right + np.outer([0, 1, 2, 4, 100, 1e6], [extent, 0]))
+    gain = np.abs(P - model.proportions_).max(axis=1)
+    assert (gain[2:] < gain[1]).all()
+    assert (np.diff(gain[1:]) < 0).all()
+    assert gain[-1] < 1e-5
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
 def test_sparse_samples_far_from_all_others():
     model = BLoRD(3, proba_top=2).fit(sparse.csr_array(X))
     P = model.predict_proba(sparse.csr_array([[1e200, 0.0], NEW[0]]))

@@ -59,6 +59,30 @@ def check_similarity(
     return _to_symmetric(S, name)
 
 
+def check_columns(X: Any) -> None:
+    """Raise an error that names the first column of a dataframe without numbers."""
+    for name in getattr(X, "columns", ()):
+        cells = np.asarray(X[name])
+        try:
+            cells.astype(np.float64)
+        except (TypeError, ValueError):
+            odd = next(cell for cell in cells.tolist() if not _is_number(cell))
+            raise ValueError(
+                f"The column {name!r} of X holds {odd!r}, but features must be "
+                "numbers. Leave the column out, or encode it, for example with "
+                "sklearn.preprocessing.OneHotEncoder."
+            ) from None
+
+
+def _is_number(cell: object) -> bool:
+    """Return whether NumPy converts a value to a number."""
+    try:
+        np.float64(cell)  # type: ignore[arg-type]  # anything
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_square(S: Graph, name: str = "S") -> Graph:
     """Return a square matrix as a floating-point array or canonical CSR array."""
     S = S if sparse.issparse(S) else to_array(S, name)
@@ -121,7 +145,8 @@ def check_proportions(proportions: ArrayLike | None, n_clusters: int) -> FloatAr
             f"position {where}. Lower n_clusters to leave out an empty cluster."
         )
     total = shares.sum()
-    if abs(total - 1.0) > SUM_TOL:
+    # Numbers of at least 1 are counts or percentages, for which any sum is right.
+    if shares.min() < 1 and min(abs(total - 1), abs(total - 100)) > SUM_TOL:
         raise ValueError(
             f"proportions must sum to 1, got a sum of {total:.6g}. "
             "Divide them by their sum."

@@ -11,6 +11,7 @@ import click
 
 from lordclust._version import __version__
 from lordclust.cli.exits import plain_errors, say
+from lordclust.files.error import IN_SHELL
 
 #: The commands, each in the module of the same name, with a line of help.
 COMMANDS = {
@@ -35,9 +36,13 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
-        with plain_errors(), warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            return super().invoke(ctx)
+        token = IN_SHELL.set(True)
+        try:
+            with plain_errors(), warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
+        finally:
+            IN_SHELL.reset(token)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the table."""

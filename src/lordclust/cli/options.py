@@ -49,10 +49,14 @@ def listed(value: str) -> list[str]:
     return [name.strip() for name in value.split(",")]
 
 
-def bound(value: str) -> float | list[float] | str:
-    """Return one bound on all sizes, or a list with one for each cluster."""
-    found = numbers(float)(value)
-    return found[0] if isinstance(found, list) and len(found) == 1 else found
+def sizes(kind: type[int] | type[float]) -> Callable[[str], float | list[float] | str]:
+    """Return a parser of one number for all clusters, or a list with one for each."""
+
+    def parse(value: str) -> float | list[float] | str:
+        found = numbers(kind)(value)
+        return found[0] if isinstance(found, list) and len(found) == 1 else found
+
+    return parse
 
 
 def clusters(value: str) -> int | None:
@@ -130,7 +134,7 @@ class FitRequest:
     n_clusters: int | None
     proportions: list[float] | str | None
     strength: float | None
-    cluster_sizes: list[int] | None
+    cluster_sizes: int | list[int] | None
     size_min: float | list[float] | None
     size_max: float | list[float] | None
     rounding: str | None
@@ -225,20 +229,21 @@ _REQUEST_OPTIONS = {
     ),
     "cluster_sizes": click.option(
         "--cluster-sizes",
-        type=numbers(int),
-        metavar="A,B,...|FILE",
-        help="Number of samples in each cluster, met exactly.",
+        type=sizes(int),
+        metavar="N|A,B,...|FILE",
+        help="Number of samples in each cluster, met exactly; one for all, or one for "
+        "each.",
     ),
     "size_min": click.option(
         "--size-min",
-        type=bound,
+        type=sizes(float),
         metavar="N|A,B,...",
         help="Least number of samples in a cluster, or share of them if below 1; one "
         "for all clusters, or one for each.",
     ),
     "size_max": click.option(
         "--size-max",
-        type=bound,
+        type=sizes(float),
         metavar="N|A,B,...",
         help="Largest number, or share, of samples in a cluster.",
     ),

@@ -151,7 +151,9 @@ def lines(run: Run) -> list[str]:
         text.append(kept(model, run.pairs, samples))
     if found := scores(samples, model.labels_):
         text.append(f"ACC {found['acc']:.4f}, NMI {found['nmi']:.4f}")
-    return text + [f"Warning: {warning}" for warning in fitted.warnings]
+    # Broken links are named above.
+    others = [text for text in fitted.warnings if "broken_links_" not in text]
+    return text + [f"Warning: {warning}" for warning in others]
 
 
 def _how_sure(model: Any, tau: float) -> str:

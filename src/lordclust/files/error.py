@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # imports numpy, which the command line loads late
@@ -19,9 +21,17 @@ OBJECT = 64
 #: Largest number of characters of a message; names in a file may have any length.
 LONGEST = 1000
 
+#: Whether messages are read at the command line, which names parameters otherwise.
+IN_SHELL: ContextVar[bool] = ContextVar("IN_SHELL", default=False)
+#: A parameter with the option of the same meaning: "columns (--columns)".
+_NAMES = re.compile(r"([\w=]+) \((--[a-z-]+(?: [a-z]+)?)\)")
+
 
 class InputError(ValueError):
     """A file that cannot be read or written, explained in one sentence.
+
+    The message gives parameters as "columns (--columns)"; only one of the two names is
+    shown, the option at the command line.
 
     Attributes
     ----------
@@ -36,7 +46,8 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         name = {"-": "standard input"}.get(self.path, self.path)
-        return printable(f"{name}: {self.message}")
+        told = _NAMES.sub(r"\2" if IN_SHELL.get() else r"\1", self.message)
+        return printable(f"{name}: {told}")
 
 
 class WriteError(OSError):

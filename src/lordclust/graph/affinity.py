@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
+import numpy as np
 from sklearn.base import clone
 
 from lordclust._core.typing import Graph, Samples
@@ -12,11 +13,47 @@ from lordclust.graph.knn import KNNGraph, Progress
 
 #: A function from X to S.
 Affinity: TypeAlias = Callable[[Samples], Graph]
+#: Samples whose distances are compared, and the fewest that tell distances apart.
+TRIANGLES, FEWEST = 50, 5
 
 
 def _precomputed(X: Graph) -> Graph:
     """Return X itself, which already holds the similarities."""
+    if are_distances(X):
+        raise ValueError(
+            "X holds distances, not similarities: its diagonal is 0, and the triangle "
+            'inequality holds. Pass affinity=KNNGraph(metric="precomputed") for '
+            "distances (from lordclust.graph), or larger numbers for samples that are "
+            "more alike."
+        )
     return X
+
+
+def are_distances(S: Graph) -> bool:
+    """Return whether a dense matrix holds distances, or squared ones.
+
+    The diagonal is 0, and no path through a third sample is shorter, of some samples.
+    Among similarities a pair that is alike violates this, unless all pairs are equally
+    alike up to a factor of 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(6.0)
+    >>> are_distances(abs(x[:, None] - x)), are_distances(np.eye(6))
+    (True, False)
+    """
+    if not isinstance(S, np.ndarray) or S.ndim != 2 or S.shape[0] != S.shape[1]:
+        return False
+    if S.dtype.kind not in "fiu" or len(S) < FEWEST or S.diagonal().any():
+        return False
+    rows = np.linspace(0, len(S) - 1, min(len(S), TRIANGLES), dtype=int)
+    D = S[np.ix_(rows, rows)].astype(np.float64)
+    some = D[D > 0]
+    if not (D >= 0).all() or not len(some) or some.max() <= 4 * some.min():
+        return False
+    D = np.sqrt(D / some.max())  # squared distances become distances
+    return all((D[:, [k]] + D[k] + 1e-6 >= D).all() for k in range(len(D)))
 
 
 #: The functions that ``affinity="name"`` stands for.

@@ -28,8 +28,9 @@ class Extension:
     """Connects new samples, each independently, to their nearest known samples.
 
     A sample gets self-tuning weights exp(-d^2 / (sigma_x sigma_i)) to its q nearest
-    known samples, scaled to sum to 1. A copy of known samples has only these. A sample
-    that is too far away to tell which are nearest has none.
+    known samples, scaled to sum to 1. A copy of known samples has only these. If a
+    sample is farther from all of them than they extend, by a factor c, its weights sum
+    to 1/c; one that is too far away to tell which are nearest has none.
 
     Parameters
     ----------
@@ -102,13 +103,14 @@ class Extension:
         return moved
 
     def weights(self, X: Samples) -> Graph:
-        """Return row-normalised weights, new samples by known ones."""
+        """Return weights, new samples by known ones; rows sum to 1 or less."""
         if self.search is None:
             self._prepare()
         X, (m, n) = _in_rows(X), (X.shape[0], self.n)
         rows = np.flatnonzero(self._is_measurable(X))
         index, d = self._nearest(X if len(rows) == m else X[rows])
-        close = d[:, 0] <= FAR * max(self.reach, self.sigma.max())
+        extent = max(self.reach, self.sigma.max())
+        close = d[:, 0] <= FAR * extent
         index, d, rows = index[close], d[close], rows[close]
         sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
@@ -117,7 +119,8 @@ class Extension:
         w = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
         copies = d <= 1e-12 * sigma[:, None]
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
-        w = w / w.sum(axis=1, keepdims=True)
+        sure = extent / np.maximum(d[:, :1], extent)
+        w = w / w.sum(axis=1, keepdims=True) * sure
         counts = self.count * np.bincount(rows, minlength=m)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return sparse.csr_array((w.ravel(), index.ravel(), indptr), shape=(m, n))

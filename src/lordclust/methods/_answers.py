@@ -65,7 +65,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         A sample's membership is the average over its nearest fitted samples, with
         self-tuning weights; a copy of a fitted sample has that sample's membership. A
-        sample too far away (1e12 times the extent of the fitted ones) gets the shares.
+        sample c times as far away from all fitted ones as these extend gets 1/c of
+        this, and for the rest the shares: far away, nothing else is known.
         Every sample is treated independently of the others in X. With
         ``affinity="precomputed"`` the rows of X are similarities to the fitted
         samples, and are the weights; negative ones count as 0.
@@ -450,9 +451,10 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 )
             return self._average(X)
         W = self._extension().weights(X)
-        P, lonely = W @ self._known_memberships(), np.diff(W.indptr) == 0
-        if lonely.any():  # only the shares are known of a sample far from all others
-            P = P + lonely[:, None] * self.proportions_
+        P, missing = W @ self._known_memberships(), 1 - W.sum(axis=1)
+        far = missing > 1e-9  # not only rounding
+        if far.any():  # little but the shares is known of a sample far from all others
+            P = P + np.where(far, missing, 0.0)[:, None] * self.proportions_
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
 
     def _known_memberships(self) -> Graph:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import (
+    check_columns,
     check_count,
     check_dense_size,
     check_n_clusters,
@@ -58,12 +59,19 @@ class Clusterer(ClusterMixin, BaseEstimator):
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
         X = X if isinstance(X, np.ndarray) else from_tensor(X)
-        with np.errstate(invalid="ignore"):  # it adds all numbers up
-            return validate_data(
-                self, X, accept_sparse=accept, accept_large_sparse=True,
-                dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
-                copy=reset,  # what is kept must not change with the caller's array
-            )  # fmt: skip
+        try:
+            with np.errstate(invalid="ignore"):  # it adds all numbers up
+                found = validate_data(
+                    self, X, accept_sparse=accept, accept_large_sparse=True,
+                    dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
+                    copy=reset,  # what is kept must not change with the caller's array
+                )  # fmt: skip
+        except (TypeError, ValueError):
+            check_columns(X)
+            raise
+        if found.dtype.kind == "O":  # of polars
+            check_columns(X)
+        return found
 
     def _read(self, X: Graph) -> Graph:
         """Return the checked S, or X itself."""

@@ -288,6 +288,12 @@ class DoublyStochasticClusterer(
             put_back(self, whole, whole.omega.weight > 0)
         links, none = whole.links, np.empty((0, 2), dtype=np.int64)
         self.broken_links_ = none if links is None else links.broken(self.labels_)
+        if broken := len(self.broken_links_):
+            warn_user(
+                f"Labels break {broken} link{'s'[: broken - 1]}, see broken_links_. "
+                'Use links="hard" to meet all, or to learn why that is impossible.',
+                UserWarning,
+            )
         return self
 
     def fit_predict(self, X: Graph, y: object = None, **kwargs: ArrayLike) -> IntArray:
@@ -748,9 +754,9 @@ class LoRD(DoublyStochasticClusterer):
         constraint, with a penalty in the objective: at 10 they are nearly met, at 1
         they move by a few hundredths, at 0.1 by more, at infinity not at all.
         ``prior=None`` means equal shares.
-    cluster_sizes : array-like of int, shape (n_clusters,), optional
-        Number of samples with label j, instead of ``proportions``. They must sum to n,
-        and are met exactly.
+    cluster_sizes : int or array-like of int, shape (n_clusters,), optional
+        Number of samples with label j, or one number for all, instead of
+        ``proportions``. They must sum to n, and are met exactly.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on the number of samples with each label, one for all clusters or one for
         each; numbers below 1 are shares of the samples. Of all labels within the bounds
@@ -940,15 +946,16 @@ class BLoRD(DoublyStochasticClusterer):
         is the share of the k smallest Laplacian eigenvalues.
     proportions : "auto", "equal", array-like or (prior, strength), default="auto"
         Shares of the clusters. "auto", the default: those of the partition with the
-        most evidence. "equal": the paper's choice. Given shares must sum to 1; the mean
+        most evidence. "equal": the paper's choice. Given shares must sum to 1;
+        percentages, and numbers of at least 1, are divided by their sum. The mean
         membership of cluster j is exactly ``proportions[j]``, and labels meet them, see
         ``rounding``. With a ``strength`` they are a soft constraint, with a penalty in
         the objective: at 10 they are nearly met, at 1 they move by a few hundredths, at
         0.1 by more, at infinity not at all (at 0 one cluster takes everything).
         ``prior=None`` means equal shares.
-    cluster_sizes : array-like of int, shape (n_clusters,), optional
-        Number of samples with label j, instead of ``proportions``. They must sum to n,
-        and are met exactly.
+    cluster_sizes : int or array-like of int, shape (n_clusters,), optional
+        Number of samples with label j, or one number for all, instead of
+        ``proportions``. They must sum to n, and are met exactly.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
         Bounds on the number of samples with each label, one for all clusters or one for
         each; numbers below 1 are shares of the samples. Of all labels within the bounds

@@ -141,8 +141,16 @@ def whole_sizes(shares: FloatArray, n: int) -> IntArray:
 
 
 def check_sizes(sizes: ArrayLike, k: int, n: int, *, name: str = "sizes") -> IntArray:
-    """Return k integer sizes that sum to n."""
+    """Return k integer sizes that sum to n; one number is the size of all."""
     found = to_array(sizes, name)
+    if found.ndim == 0 and found.dtype.kind in "iu":
+        if int(found) * k != n:
+            raise ValueError(
+                f"{name}={found} times {k} clusters is {int(found) * k}, but there are "
+                f"{n} samples. Pass one size for each cluster, or size_min and "
+                "size_max."
+            )
+        found = np.full(k, found)
     if found.shape != (k,):
         raise ValueError(
             f"{name} must hold n_clusters={k} numbers, got shape {found.shape}. Pass "
