@@ -405,7 +405,7 @@ def test_interrupted_while_it_draws_it_keeps_the_whole_result(
     def path(*arguments, callback, **settings):
         return tau_path(*arguments, callback=pressing(callback, 2), **settings)
 
-    monkeypatch.setattr("lordclust.cli.pages.tau_path", path)
+    monkeypatch.setattr("lordclust.report.inline.tau_path", path)
     out, page = tmp_path / "labels.csv", tmp_path / "page.html"
     options = ("--methods", "blord,sc") if verb == "compare" else ()
     files = ("-o", out, "--report", page)

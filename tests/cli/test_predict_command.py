@@ -130,7 +130,7 @@ def test_report_of_a_model(run, model, points, tmp_path):
 def test_report_of_too_many_samples_explains_the_missing_slider(
     run, model, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("lordclust.cli.pages.SLIDER_UP_TO", 10)
+    monkeypatch.setattr("lordclust.report.inline.SLIDER_UP_TO", 10)
     assert run("report", model, "-o", tmp_path / "r.html").exit_code == 0
     page = (tmp_path / "r.html").read_text()
     assert "none above 10 probabilities" in page

@@ -42,7 +42,7 @@ class Recorder:
 
     def parts(self):
         begun = [e.partition(" ")[2] for e in self.events if e.startswith("begin")]
-        return [name for name in begun if name != "fit"]
+        return [name for name in begun if name not in ("fit", _callbacks.BETWEEN)]
 
 
 def listened(model, stop_at=None):
@@ -95,6 +95,17 @@ def test_a_choice_reports_each_tau_of_each_path(proportions):
     # Of several paths to the same shares only the best at each tau is a candidate.
     assert len(taus) >= len(solved)
     assert set(np.round(solved, 3)) <= set(taus)
+
+
+@pytest.mark.parametrize("model", [BLoRD(3), LoRD(3), PAPER(3, start="path")])
+def test_progress_is_even(model):
+    heard = listened(clone(model))[1]
+    ends = [event for event in heard.events if event.startswith("end ")]
+    assert len(ends) == _callbacks.STEPS + 1  # of the subtasks, and of the fit
+    parts = [i for i, event in enumerate(ends) if event != "end progress"]
+    assert parts[0] == 0  # the graph
+    assert ends[1:200] == ["end progress"] * 199
+    assert max(np.diff(parts)) <= 300
 
 
 @pytest.mark.parametrize("shares", [{}, {"proportions": [0.2, 0.3, 0.5]}])

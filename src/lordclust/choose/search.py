@@ -6,6 +6,7 @@ B-LoRD solves within them, and the partition with the most evidence
 (:mod:`lordclust.choose.evidence`) is kept.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from lordclust.solver.solve import (
 )
 from lordclust.solver.start import hard_start
 
+LOG = logging.getLogger("lordclust.fit")
 #: Taus at which B-LoRD changes a partition within its own cell.
 WITHIN = (1.0, 0.3, 0.2)
 #: How often shares are taken from the best partition so far.
@@ -173,7 +175,9 @@ def choose(
             continue  # outliers, which single linkage always finds
         found.append(one)
         if one.is_clear:
+            LOG.debug("seeds: the clusters of the %s are separate", name)
             return one, _record(found, one)
+    LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     large = np.prod(problem.omega.shape) >= LARGE
     promising = sorted(found, key=lambda one: one.merit)[-PROMISING if large else 0 :]
     trails = [_within(problem, one) for one in promising if one.sizes.min() > 0]
@@ -193,6 +197,10 @@ def choose(
         if best is before:
             break
     best = _smoothest(found, best)
+    LOG.debug(
+        "choice: %s at tau %g, evidence %.3f, of %d partitions",
+        best.source, best.tau, best.evidence, len(found),
+    )  # fmt: skip
     return best, _record(found, best)
 
 

@@ -12,14 +12,8 @@ from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.cli.tables import Row
 from lordclust.profiles import Profiles, make_profiles
-from lordclust.report import write_report
+from lordclust.report import inline, write_report
 from lordclust.result import TauPath
-from lordclust.solver.tau_path import tau_path
-
-#: Taus of the slider; there is no slider above this many probabilities (n times k),
-#: because every tau stores all of them.
-TAUS = tuple(i / 20 for i in range(1, 21))
-SLIDER_UP_TO = 2_000_000
 
 
 def profiles_of(
@@ -52,8 +46,8 @@ def write_page(
     title: str | None = None,
 ) -> None:
     """Write the report."""
-    if path is None and hasattr(model, "tau_") and _too_many(model, samples):
-        facts = facts | {"slider": f"none above {SLIDER_UP_TO:,} probabilities"}
+    if path is None and hasattr(model, "tau_") and _too_many(model):
+        facts = facts | {"slider": f"none above {inline.SLIDER_UP_TO:,} probabilities"}
     write_report(
         file,
         model,
@@ -70,9 +64,9 @@ def write_page(
     )
 
 
-def _too_many(model: Any, samples: Samples) -> bool:
+def _too_many(model: Any) -> bool:
     """Return whether there are too many probabilities for a slider."""
-    return len(samples.ids) * len(model.sizes_) > SLIDER_UP_TO
+    return len(model.labels_) * len(model.sizes_) > inline.SLIDER_UP_TO
 
 
 def path_around(
@@ -82,26 +76,13 @@ def path_around(
 
     Ctrl-C ends it early; after an earlier Ctrl-C there is no path.
     """
-    if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
-        return None
-    empty = model.proportions_.min() <= 0
-    if empty or _too_many(model, samples) or interrupts.requested:
+    if not inline.has_slider(model) or interrupts.requested:
         return None
     interrupts.keep()
-    display.stage("Following tau for the report", total=TAUS[-1])
+    display.stage("Following tau for the report", total=inline.TAUS[-1])
 
     def at(tau: float) -> bool:
         display.at(tau)
         return interrupts.requested
 
-    return tau_path(
-        model.affinity_matrix_,
-        len(model.proportions_),
-        taus=TAUS,
-        proportions=model.proportions_,
-        sample_weight=getattr(model, "_weight", None),
-        known_labels=samples.known,
-        keep="all",
-        n_jobs=model.n_jobs,
-        callback=at,
-    )
+    return inline.path_around(model, samples.known, at)

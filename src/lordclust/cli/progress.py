@@ -49,7 +49,9 @@ class Display(logging.Handler):
             self._progress.update(self._task, completed=done, description=text)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a line of the log, above the bar."""
+        """Show a line of the log, above the bar, unless the summary says the same."""
+        if record.name == "lordclust.fit":
+            return
         text = printable(record.getMessage())
         if self.on:
             self.console.print(text, markup=False, highlight=False)

@@ -1,7 +1,8 @@
 """Prediction and uncertainty: new samples, pairs, confusable clusters."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +40,7 @@ from lordclust.rounding.transport import (
 
 if TYPE_CHECKING:  # loaded on first use: a fit does not need it
     from lordclust.profiles import Explanation, Profiles
+    from lordclust.report import Report
 
 
 class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
@@ -430,6 +432,37 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             int(i), self.labels_, self.membership_, self.affinity_matrix_,
             self._samples if X is None else X, profiles,
         )  # fmt: skip
+
+    def report(self, **options: Any) -> "Report":
+        """Return a page about the clusters, which notebooks display.
+
+        It has the same content as :func:`lordclust.report.write_report`, with a slider
+        for tau, which takes about as long as a fit.
+
+        Parameters
+        ----------
+        **options
+            Options of ``write_report``, such as ``title``, ``ids``, ``labels``, or
+            ``X`` for features in other units than those of the fit.
+
+        Returns
+        -------
+        report : Report
+            With ``save(path)``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(title="Six samples").save(f"{folder}/report.html").name
+        'report.html'
+        """
+        check_is_fitted(self)
+        # At run time: this package must not depend on that of the reports.
+        made: Report = import_module("lordclust.report").Report.of(self, **options)
+        return made
 
     # -- shared steps -------------------------------------------------------------
 

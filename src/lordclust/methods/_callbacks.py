@@ -41,6 +41,11 @@ class Listener(Protocol):
 
 # Paths run in parallel, but callbacks expect one call at a time.
 _ONE_AT_A_TIME = Lock()
+#: Subtasks of a fit that callbacks hear of, so that they can show a percentage; how
+#: many are due after the graph, and after the rest but for what takes no time.
+STEPS, AFTER_GRAPH, AFTER_ALL = 1000, 200, 950
+#: The name of subtasks that only fill the time between two parts.
+BETWEEN = "progress"
 
 
 @contextmanager
@@ -54,10 +59,11 @@ def heard_by(model: Any, listener: Listener) -> Iterator[None]:
 
 
 def begin(model: Any) -> None:
-    """Report that a fit begins; its number of steps is not known."""
-    if hasattr(model, "_init_callback_context"):
-        task = model._init_callback_context(max_subtasks=None)
+    """Report that a fit begins, if anyone listens."""
+    if getattr(model, "_skl_callbacks", None):
+        task = model._init_callback_context(max_subtasks=STEPS)
         task.call_on_fit_task_begin(estimator=model)
+        model._steps = 0.0, 0  # how many are due, and how many were reported
 
 
 def step(model: Any, name: str, gain: float = 0.0) -> bool:
@@ -72,14 +78,27 @@ def step(model: Any, name: str, gain: float = 0.0) -> bool:
     with _ONE_AT_A_TIME:
         enough = listener is not None and listener.part(name, gain)
         if task is not None:
-            part = task.subcontext(task_name=name)
-            part.call_on_fit_task_begin(estimator=model)
-            enough = bool(part.call_on_fit_task_end(estimator=model)) or enough
+            due, told = model._steps
+            due += AFTER_GRAPH if name == "graph" else gain * (AFTER_ALL - AFTER_GRAPH)
+            names = [name] + [BETWEEN] * (int(due) - told - 1)
+            names = names[: STEPS - told]  # scikit-learn allows no more
+            enough = bool(sum(_told(model, task, one) for one in names)) or enough
+            model._steps = due, told + len(names)
     return enough
+
+
+def _told(model: Any, task: Any, name: str) -> bool:
+    """Report a subtask to the callbacks; return whether to stop."""
+    part = task.subcontext(task_name=name)
+    part.call_on_fit_task_begin(estimator=model)
+    return bool(part.call_on_fit_task_end(estimator=model))
 
 
 def end(model: Any) -> None:
     """Report that the fit is done."""
     task = getattr(model, "_callback_fit_ctx", None)
     if task is not None:
+        _, told = vars(model).pop("_steps")
+        for _ in range(told, STEPS):
+            _told(model, task, BETWEEN)
         task.call_on_fit_task_end(estimator=model)

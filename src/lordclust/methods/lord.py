@@ -3,6 +3,7 @@
 Both share ``fit``: check, graph, problem, starts, solve or choose, round, keep.
 """
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -108,6 +109,7 @@ from lordclust.solver.start import (
 )
 from lordclust.solver.tau_rules import TAU_RULES
 
+LOG = logging.getLogger("lordclust.fit")
 ALGORITHMS = ("fast", "paper")
 STARTS = ("auto", "path", "random")
 ROUNDINGS = ("argmax", "exact")
@@ -275,6 +277,9 @@ class DoublyStochasticClusterer(
         request = request._replace(scales=getattr(build, "scales_", None))
         if np.dtype(self.dtype) == np.float32:
             S = in_dtype(S, self.dtype)
+        LOG.debug(
+            "graph: %d samples, %d entries", S.shape[0], getattr(S, "nnz", S.size)
+        )
         callbacks.step(self, "graph")
         problem = self.problem_class.of(S, request.omega, request.links)
         if self._chooses():
@@ -703,6 +708,11 @@ class DoublyStochasticClusterer(
             self.__dict__.pop("suggestion_", None)
         if found.selection is not None:
             self.selection_ = found.selection
+        LOG.info(
+            "%s: %d samples in clusters of %s; objective %.6g, %d iterations, residual "
+            "%.1e", type(self).__name__, len(P), self.sizes_.tolist(), self.objective_,
+            self.n_iter_, self.residual_,
+        )  # fmt: skip
         if isinstance(problem, BLoRDProblem):
             self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
             self._problem = problem
@@ -1265,6 +1275,7 @@ class BLoRD(DoublyStochasticClusterer):
             V = (P * (omega.mass[:, None] / omega.mu)).astype(result.V.dtype)
             result = replace(result, V=V)
             selection = replace(selection, stability=stability)
+            LOG.debug("calibration: stability %.3f", stability)
         objectives = np.array([result.objective])
         return Solution(
             result, problem, omega, shares, t, objectives, labels, selection

@@ -1,5 +1,6 @@
-"""A report of a fitted model: one self-contained HTML file."""
+"""A report of a fitted model: one self-contained HTML page."""
 
 from lordclust.report.build import write_report
+from lordclust.report.inline import Report
 
-__all__ = ["write_report"]
+__all__ = ["Report", "write_report"]

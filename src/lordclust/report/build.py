@@ -125,6 +125,37 @@ def write_report(
     """
     if str(path) != "-":
         check_target(Path(path), force)  # at the beginning, not after the work
+    html = report_html(
+        model, path_, X, S, ids=ids, names=names, labels=labels, title=title,
+        profiles=profiles, comparison=comparison, facts=facts, max_points=max_points,
+    )  # fmt: skip
+    return save_html(html, path, force)
+
+
+def save_html(html: str, path: str | os.PathLike[str], force: bool) -> Path:
+    """Write a page to a file, and return its path."""
+    with atomic_file(Path(path), force) as file:
+        # A lone surrogate, from a file name for example, cannot be encoded.
+        file.write(html.encode("utf-8", "replace"))
+    return Path(path)
+
+
+def report_html(
+    model: Estimator | None,
+    path_: TauPath | None,
+    X: Samples,
+    S: Graph,
+    *,
+    ids: Iterable[object] | None = None,
+    names: Iterable[object] | None = None,
+    labels: Iterable[object] | None = None,
+    title: str | None = None,
+    profiles: Profiles | None = None,
+    comparison: Sequence[Mapping[str, object]] | None = None,
+    facts: Mapping[str, object] | None = None,
+    max_points: int = 5000,
+) -> str:
+    """Return the page that :func:`write_report` writes."""
     snapshots = take_snapshots(model, path_)
     points = _chosen(snapshots, check_count(max_points, "max_points"))
     each = len(points) * min(TOP, snapshots.k) * (2 if snapshots.k <= 256 else 3)
@@ -140,14 +171,10 @@ def write_report(
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
     lead = _lead(model, snapshots, len(points))
     sections = _sections(model, comparison, facts)
-    html = page(
+    return page(
         title or "Clustering report", lead, inert_json(data), sections,
         segments_html(profiles),
     )  # fmt: skip
-    with atomic_file(Path(path), force) as file:
-        # A lone surrogate, from a file name for example, cannot be encoded.
-        file.write(html.encode("utf-8", "replace"))
-    return Path(path)
 
 
 def _chosen(snapshots: Snapshots, most: int) -> IntArray:

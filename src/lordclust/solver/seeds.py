@@ -4,6 +4,7 @@ Everything is computed at most once per fit, and nothing depends on the order of
 samples, except where they are copies of each other.
 """
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ from lordclust.rounding.tree import parts_of_tree, similarity_tree
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import scaled_start, sized_labels
 
+LOG = logging.getLogger("lordclust.fit")
 #: Weight of the shares in a start from labels, which leaves every cluster reachable.
 SOFT = 0.1
 #: Smallest part of a tree that may be uneven, as a fraction of an equal share.
@@ -72,6 +74,7 @@ class Seeds:
         """The leading k eigenvectors of D^-1/2 S D^-1/2, with fixed signs."""
         values, U = normalized_eigenvectors(self.S, min(self.k, self.S.shape[0]))
         signs = np.where((U**3).sum(axis=0) < 0, -1.0, 1.0)
+        LOG.debug("eigenvectors: %d, eigenvalues down to %.4f", len(values), values[-1])
         return Eigen(values, U * signs)
 
     @lazy_property

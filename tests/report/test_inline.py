@@ -1,0 +1,49 @@
+"""The report as an object of a notebook."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from lordclust import BLoRD, LoRD
+from lordclust.files import InputError
+
+X, _ = make_blobs(40, centers=3, random_state=0)
+
+
+@pytest.mark.parametrize("model", [BLoRD(3), LoRD(3)])
+def test_a_notebook_shows_the_page_in_a_frame(model):
+    report = model.fit(pd.DataFrame(X, columns=["width", "height"])).report(title="T&T")
+    shown = report._repr_html_()
+    page = html.unescape(re.search('srcdoc="([^"]*)"', shown)[1])
+    assert page == report.html
+    assert page.startswith("<!")
+    assert "T&amp;T" in page
+    assert "height" in page
+    assert repr(report).startswith("<Report: ")
+
+
+def test_save(tmp_path):
+    report = BLoRD(3).fit(X).report()
+    place = report.save(tmp_path / "page.html")
+    assert place.read_text() == report.html
+    with pytest.raises(InputError, match="force=True"):
+        report.save(place)
+    report.save(place, force=True)
+
+
+def test_it_has_the_slider_of_the_same_shares():
+    model = BLoRD(3, tau=0.4, proportions="equal").fit(X)
+    known = np.full(40, -1)
+    known[:3] = [0, 1, 2]
+    for one in (model, model.fit(X, known_labels=known)):
+        taus = re.search(r'"taus": ?\[([^]]*)\]', one.report().html)[1].split(",")
+        assert len(taus) >= 20
+
+
+def test_similarities_need_no_samples():
+    S = BLoRD(3).fit(X).affinity_matrix_
+    assert BLoRD(3, affinity="precomputed").fit(S).report().html.startswith("<!")
