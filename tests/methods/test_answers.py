@@ -245,6 +245,7 @@ def test_agreement_keeps_the_weights():
     assert model.objective_ != pytest.approx(plain.objective_, rel=0.01)
 
 
+@pytest.mark.filterwarnings("ignore:Labels break")
 def test_agreement_keeps_known_labels_and_links():
     known = np.full(90, -1)
     known[:10] = np.arange(10) % 3

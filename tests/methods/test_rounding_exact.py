@@ -199,7 +199,7 @@ BAD = {
     "floats": ([20.0, 20.0, 20.0], "cluster_sizes must be integers, got float64"),
     "shares": ([0.5, 0.25, 0.25], "cluster_sizes must be integers"),
     "count": ([30, 30], "cluster_sizes must hold n_clusters=3 numbers"),
-    "number": (20, "cluster_sizes must hold n_clusters=3 numbers"),
+    "number": (21, "cluster_sizes=21 times 3 clusters is 63, but there are 60"),
     "zero": ([30, 0, 30], "got 0 at position 1. Lower n_clusters"),
     "ragged": ([[1], [2, 3], 4], "cluster_sizes must be an array of numbers"),
 }

@@ -14,7 +14,7 @@ from lordclust.graph.knn import KNNGraph, Progress
 #: A function from X to S.
 Affinity: TypeAlias = Callable[[Samples], Graph]
 #: Samples whose distances are compared, and the fewest that tell distances apart.
-TRIANGLES, FEWEST = 50, 5
+TRIANGLES, FEWEST = 50, 10
 
 
 def _precomputed(X: Graph) -> Graph:
@@ -39,8 +39,8 @@ def are_distances(S: Graph) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.arange(6.0)
-    >>> are_distances(abs(x[:, None] - x)), are_distances(np.eye(6))
+    >>> x = np.arange(10.0)
+    >>> are_distances(abs(x[:, None] - x)), are_distances(np.eye(10))
     (True, False)
     """
     if not isinstance(S, np.ndarray) or S.ndim != 2 or S.shape[0] != S.shape[1]:
