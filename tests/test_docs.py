@@ -20,7 +20,7 @@ WITH_LINKS = sorted(
     {*PAGES, *DOCS.glob("*.md"), *DOCS.glob("trust/*.md"), *DOCS.parent.glob("*.md")}
     - {DOCS.parent / "README.md"}
 )
-PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots")
+PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots", "tl")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -459,3 +459,11 @@ def test_what_was_decided_about_the_columns_is_printed(run, points, tmp_path):
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("id,label,")
     assert run("fit", *options, "--header", "no").exit_code == 3
+
+
+def test_messages_name_options(run, tmp_path):
+    table = tmp_path / "x.csv"
+    table.write_text("0,1\n1,0\n1,1\n")
+    result = run("fit", table, "-k", 2)
+    assert result.exit_code == 3
+    assert "Pass --header yes or --header no.\n" in result.stderr

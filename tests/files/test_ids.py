@@ -121,7 +121,7 @@ class TestHeader:
     def test_what_may_be_both_is_refused(self, tmp_path, text):
         assert refused(tmp_path, text) == (
             "line 1 may be a header or a sample: its numbers are whole. "
-            "Pass header=True (--header yes) or header=False (--header no)."
+            "Pass header=True or header=False."
         )
         n = text.count("\n")
         assert len(table(tmp_path, text, header=True).X) == n - 1

@@ -42,12 +42,16 @@ class InputError(ValueError):
     def __init__(self, path: PathLike, message: str) -> None:
         super().__init__(str(path), message)
         self.path = str(path)
-        self.message = message
+        self._message = message
+
+    @property
+    def message(self) -> str:
+        """What is wrong, with the names that the reader knows."""
+        return _NAMES.sub(r"\2" if IN_SHELL.get() else r"\1", self._message)
 
     def __str__(self) -> str:
         name = {"-": "standard input"}.get(self.path, self.path)
-        told = _NAMES.sub(r"\2" if IN_SHELL.get() else r"\1", self.message)
-        return printable(f"{name}: {told}")
+        return printable(f"{name}: {self.message}")
 
 
 class WriteError(OSError):
