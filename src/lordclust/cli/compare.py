@@ -214,7 +214,7 @@ class Comparison:
         for score, values in self._scores(fits).items():
             row[score] = float(np.mean(values))
             if self.n_seeds > 1:
-                row[f"{score}_sd"] = float(np.std(values))
+                row[f"{score}_sd"] = float(np.std(np.subtract(values, values[0])))
         sizes = np.bincount(fits[0].model.labels_, minlength=self.k)
         row["sizes"] = " ".join(map(str, np.sort(sizes)[::-1]))
         row["seconds"] = round(float(np.mean([fit.seconds for fit in fits])), 4)
