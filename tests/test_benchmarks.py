@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import calibration, distributed, growth, many, quality
+from benchmarks import calibration, distributed, growth, many, outliers, quality
 from benchmarks.__main__ import PAGE, README, RESULTS, page
 from benchmarks.common import SCALE, with_block
 from benchmarks.summary import with_summary
@@ -50,6 +50,11 @@ def test_the_page_on_quality_is_generated_from_the_results():
     assert text == quality.with_tables(text, results)
     text = README.read_text()
     assert text == quality.with_line(text, results)
+
+
+def test_the_page_on_outliers_is_generated_from_the_results():
+    text = outliers.PAGE.read_text()
+    assert text == outliers.with_table(text, json.loads(outliers.RESULTS.read_text()))
 
 
 def test_posteriors_of_the_mixtures_are_exact():

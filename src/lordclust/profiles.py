@@ -293,7 +293,7 @@ def make_profiles(
     X : array-like or sparse of shape (n, d), or None
         Features in the units to be shown.
     labels : ndarray of int, shape (n,)
-        Clusters 0 to k-1.
+        Clusters 0 to k-1, or -1 for outliers.
     k : int
         Number of clusters.
     P : ndarray or sparse of shape (n, k), optional
@@ -327,9 +327,10 @@ def make_profiles(
     n = len(labels)
     feature_names = _columns_of(X) if feature_names is None else feature_names
     X = as_features(X, n)
-    weight = np.ones(n) if weight is None else weight
+    own = labels >= 0
+    weight = own * (1.0 if weight is None else weight)
     overall, spread = moments(X, weight)
-    shares = np.bincount(labels, weights=weight / weight.sum(), minlength=k)
+    shares = np.bincount(labels[own], (weight / weight.sum())[own], minlength=k)
     if exemplars is None:
         exemplars = find_exemplars(labels, k, P, X, weight)
     called = None if ids is None else [str(one) for one in ids]
@@ -339,7 +340,7 @@ def make_profiles(
         )
     return Profiles(
         check_feature_names(feature_names, X.shape[1]),
-        np.bincount(labels, minlength=k),
+        np.bincount(labels[own], minlength=k),
         shares.astype(np.float64),
         cluster_means(X, labels, weight, k, overall),
         overall,
@@ -430,7 +431,8 @@ def cluster_means(
 ) -> FloatArray:
     """Return the mean of each cluster; ``empty`` for one without samples."""
     n = len(labels)
-    H = sparse.csr_array((weight, (labels, np.arange(n))), shape=(k, n))
+    rows = np.flatnonzero(labels >= 0)
+    H = sparse.csr_array((weight[rows], (labels[rows], rows)), shape=(k, n))
     mass = H.sum(axis=1)
     total = H @ X
     total = total.toarray() if sparse.issparse(total) else np.asarray(total)
@@ -578,7 +580,7 @@ class Explanation:
     sample : int
         Its index.
     cluster : int
-        Its label.
+        Its label; the most probable cluster of an outlier.
     probability : float
         Its membership in that cluster.
     second : int or None
@@ -595,6 +597,8 @@ class Explanation:
         The features, ordered by how much they support or contradict the cluster.
     profiles : Profiles
         Of all clusters.
+    outlier : bool
+        Whether it has the label -1.
     """
 
     sample: int
@@ -607,10 +611,12 @@ class Explanation:
     neighbor_clusters: IntArray
     features: list[FeatureEvidence]
     profiles: Profiles
+    outlier: bool = False
 
     def __str__(self) -> str:
         title, called = self.profiles.title, self.profiles.called
-        text = f"Sample {called(self.sample)}: {title(self.cluster)}"
+        text = f"Sample {called(self.sample)}: "
+        text += f"{'outlier, nearest to ' if self.outlier else ''}{title(self.cluster)}"
         text += f" ({self.probability:.0%})"
         if self.second is not None:
             text += f"; second choice {title(self.second)}"
@@ -621,10 +627,13 @@ class Explanation:
         """Return how the similarity of the neighbours is divided."""
         if not len(self.neighbors):
             return ["  no similar samples"]
-        total = np.bincount(self.neighbor_clusters, weights=self.similarities)
+        k = len(self.profiles)
+        where = np.where(self.neighbor_clusters < 0, k, self.neighbor_clusters)
+        total = np.bincount(where, weights=self.similarities)
         parts = [
-            f"{np.count_nonzero(self.neighbor_clusters == j)} in "
-            f"{self.profiles.title(j)} ({total[j] / total.sum():.0%})"
+            f"{np.count_nonzero(where == j)} in "
+            f"{self.profiles.title(j) if j < k else 'no cluster'} "
+            f"({total[j] / total.sum():.0%})"
             for j in np.argsort(-total, kind="stable").tolist()
             if total[j] > 0
         ]
@@ -655,7 +664,8 @@ def explain_sample(
 ) -> Explanation:
     """Return why a sample is in its cluster."""
     row = P[[i]].toarray()[0] if sparse.issparse(P) else P[i]
-    own, second = int(labels[i]), None
+    outlier = labels[i] < 0
+    own, second = int(row.argmax() if outlier else labels[i]), None
     others = np.where(np.arange(len(row)) == own, -1.0, row)
     if len(row) > 1:
         second = int(others.argmax())
@@ -666,6 +676,7 @@ def explain_sample(
         i, own, float(row[own]), second, 0.0 if second is None else float(row[second]),
         near, similar, labels[near],
         [] if second is None else _evidence(x, own, second, profiles), profiles,
+        bool(outlier),
     )  # fmt: skip
 
 

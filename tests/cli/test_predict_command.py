@@ -157,3 +157,22 @@ def test_report_of_a_fit_and_of_a_comparison(run, points, tmp_path):
     result = run("compare", *common, "--methods", "blord,sc", "--report", page)
     assert result.exit_code == 0, result.stderr
     assert "silhouette" in page.read_text()
+
+
+def test_outliers_of_a_fit_and_of_new_samples(run, points, rows, tmp_path):
+    files = ("-o", tmp_path / "old.csv", "--model", tmp_path / "m.lord")
+    named = ("--names", "a,b,c", "--report", tmp_path / "r.html")
+    result = run("fit", points, *COLUMNS, "-k", 3, "--outliers", 0.1, *files, *named)
+    assert result.exit_code == 0, result.stderr
+    old = rows(tmp_path / "old.csv")
+    out = [row for row in old if row["label"] == "-1"]
+    assert len(out) == round(0.1 * len(old))
+    assert {(row["name"], float(row["probability"])) for row in out} == {("outlier", 0)}
+    assert f", {len(out)} outliers" in result.stderr
+    again = run("predict", tmp_path / "m.lord", points, "--outliers")
+    assert [row["label"] for row in table(again.stdout)] == [r["label"] for r in old]
+    assert f", {len(out)} outliers" in again.stderr
+    both = ("--outliers", "--cluster-sizes", "1,2,3")
+    assert run("predict", tmp_path / "m.lord", points, *both).exit_code == 2
+    wrong = run("fit", points, "-k", 3, "--outliers", "many")
+    assert "'many' is neither a share" in wrong.stderr

@@ -233,7 +233,7 @@ def test_what_is_no_fitted_clusterer_is_refused():
     with pytest.raises(NotFittedError):
         SizesDisplay.from_estimator(PAPER(3))
     noisy = DBSCAN(eps=1e-3).fit(X)
-    with pytest.raises(ValueError, match="noise points of label -1"):
+    with pytest.raises(ValueError, match="DBSCAN found no clusters"):
         SizesDisplay.from_estimator(noisy)
 
 

@@ -88,7 +88,7 @@ def test_few_snapshots_keep_the_first(count, most, data):
     start = data.draw(st.integers(0, count - 1))
     P = np.full((2, 2), 0.5)
     all_ = [Snapshot(i / count, P, np.zeros(2, int)) for i in range(count)]
-    few = Snapshots(all_, start, None, np.ones(2)).thinned(most)
+    few = Snapshots(all_, start, None, np.ones(2), np.zeros(2, bool)).thinned(most)
     assert len(few.all) == min(count, most)
     assert few.first is all_[start]
     taus = [one.tau for one in few.all]
@@ -99,7 +99,8 @@ def test_clusters_that_share_are_neighbours_in_the_ring():
     P = np.zeros((60, 4))
     for i, (a, b) in enumerate([(0, 2), (2, 1), (1, 3)] * 20):
         P[i, [a, b]] = 0.5
-    found = Snapshots([Snapshot(None, P, P.argmax(axis=1))], 0, None, np.ones(60))
+    one, ones = Snapshot(None, P, P.argmax(axis=1)), np.ones(60)
+    found = Snapshots([one], 0, None, ones, ones < 0)
     assert circular_order(found) == [0, 2, 1, 3]
 
 

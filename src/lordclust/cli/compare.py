@@ -56,6 +56,7 @@ TIE = 5e-4
     "size_min",
     "size_max",
     "rounding",
+    "outliers",
     "tau",
 )
 @input_options("weight_column", "known_labels")

@@ -67,6 +67,7 @@ def parameters(
         "size_min": ("--size-min", request.size_min),
         "size_max": ("--size-max", request.size_max),
         "rounding": ("--rounding", request.rounding),
+        "outliers": ("--outliers", request.outliers),
         "random_state": ("--seed", request.seed),
         "affinity": ("--affinity", affinity(request, precomputed)),
         "n_jobs": ("--jobs", request.jobs),

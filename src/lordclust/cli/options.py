@@ -70,6 +70,20 @@ def clusters(value: str) -> int | None:
     return int(value)
 
 
+def outliers(value: str) -> float | str:
+    """Return the share of outliers, or auto."""
+    try:
+        share = value if value == "auto" else float(value)
+    except ValueError:
+        share = -1.0
+    if isinstance(share, float) and not 0 <= share < 1:
+        raise click.BadParameter(
+            f"{value!r} is neither a share of the samples, at least 0 and below 1, nor "
+            "auto. Try 0.05."
+        )
+    return share
+
+
 def tau(value: str) -> float | str:
     """Return tau as a number in [0, 1], or the rule that chooses it."""
     if value in TAU_RULES:
@@ -138,6 +152,7 @@ class FitRequest:
     size_min: float | list[float] | None
     size_max: float | list[float] | None
     rounding: str | None
+    outliers: float | str | None
     tau: float | str | None
     affinity: str | None
     neighbors: int | None
@@ -252,6 +267,13 @@ _REQUEST_OPTIONS = {
         type=click.Choice(["argmax", "exact"]),
         help="exact: the labels meet the shares, the default if shares are given; "
         "argmax: each label is the most probable cluster.",
+    ),
+    "outliers": click.option(
+        "--outliers",
+        type=outliers,
+        metavar="SHARE|auto",
+        help="Samples that belong nowhere get the label -1: this share of them, or "
+        "those far from the others.",
     ),
     "tau": click.option(
         "--tau",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lordclust.cli.exits import Interrupts
 from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
+from lordclust.cli.summary import sizes_of
 from lordclust.cli.tables import Row
 from lordclust.profiles import Profiles, make_profiles
 from lordclust.report import inline, write_report
@@ -20,7 +19,7 @@ def profiles_of(
     model: Any, samples: Samples, names: Sequence[str] | None = None
 ) -> Profiles:
     """Return the profiles of the clusters, in the units of INPUT."""
-    k = len(np.bincount(model.labels_, minlength=model.n_clusters or 1))
+    k = len(sizes_of(model))
     return make_profiles(
         None if samples.precomputed else samples.raw,
         model.labels_,

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("input_", metavar="INPUT")
 @request_options(
-    "proportions", "tau", "cluster_sizes", "size_min", "size_max", "rounding"
+    "proportions",
+    "tau",
+    "cluster_sizes",
+    "size_min",
+    "size_max",
+    "rounding",
+    "outliers",
 )
 @click.option(
     "--proportions",

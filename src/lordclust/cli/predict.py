@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     metavar="A,B,...|FILE",
     help="Number of samples of this batch in each cluster.",
 )
+@click.option(
+    "--outliers",
+    is_flag=True,
+    help="Label samples -1 that are farther from the others than any fitted one.",
+)
 @input_options("weight_column", "known_labels", "precomputed")
 @force_option
 @quiet_option
@@ -50,6 +55,7 @@ def predict(
     proba: str | None,
     proportions: list[float] | str | None,
     cluster_sizes: list[int] | None,
+    outliers: bool,
     reading: InputOptions,
     force: bool,
     quiet: bool,
@@ -68,11 +74,15 @@ def predict(
         raise click.UsageError(
             "--proportions and --cluster-sizes cannot be combined. Leave one out."
         )
+    if outliers and (proportions is not None or cluster_sizes is not None):
+        raise click.UsageError(
+            "--outliers cannot be combined with --proportions or --cluster-sizes, "
+            "which assign every sample. Leave one out."
+        )
     targets = {"--output": output, "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
     from lordclust.cli.tables import check_formats, sample_writers
-    from lordclust.rounding.labels import labels_from
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
@@ -82,7 +92,7 @@ def predict(
         display.stage(f"Predicting {samples.size}")
         P = saved.model.predict_proba(samples.X)
         if proportions is None and cluster_sizes is None:
-            labels = labels_from(P)
+            labels = saved.model.predict(samples.X, outliers=outliers)
         else:
             shares = None if proportions == "model" else proportions
             labels = saved.model.assign(
@@ -103,7 +113,9 @@ def _summary(samples: Samples, labels: IntArray, k: int) -> str:
 
     from lordclust.cli.summary import scores
 
-    sizes = ", ".join(map(str, np.bincount(labels, minlength=k)))
+    sizes = ", ".join(map(str, np.bincount(labels[labels >= 0], minlength=k)))
     found = scores(samples, labels)
     text = f"{samples.size}: clusters of {sizes} samples"
+    if count := np.count_nonzero(labels < 0):
+        text += f", {count} outliers"
     return text + "".join(f", {n.upper()} {v:.4f}" for n, v in found.items())

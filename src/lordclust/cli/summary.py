@@ -26,7 +26,8 @@ def scores(samples: Samples, labels: IntArray) -> dict[str, float]:
     """Return ACC, ARI and NMI, if there are classes to compare with."""
     if samples.labels is None:
         return {}
-    given = samples.labels.astype(str) != ""  # an empty cell is not a class
+    # An empty cell is not a class, and an outlier is in no cluster.
+    given = (samples.labels.astype(str) != "") & (labels >= 0)
     if not given.any():
         return {}
     from sklearn.metrics import adjusted_rand_score
@@ -37,6 +38,12 @@ def scores(samples: Samples, labels: IntArray) -> dict[str, float]:
         "ari": float(adjusted_rand_score(classes.astype(str), predicted)),
         "nmi": metrics.nmi(classes, predicted),
     }
+
+
+def sizes_of(model: Any) -> IntArray:
+    """Return the number of samples in each cluster, outliers left out."""
+    labels = model.labels_[model.labels_ >= 0]
+    return np.bincount(labels, minlength=model.n_clusters or 1)
 
 
 def silhouette(samples: Samples, labels: IntArray) -> float | None:
@@ -84,7 +91,8 @@ def facts(run: Run) -> dict[str, Any]:
         "converged": getattr(model, "converged_", None),
         "interrupted": run.interrupted,
         "n_iter": getattr(model, "n_iter_", None),
-        "sizes": np.bincount(model.labels_, minlength=model.n_clusters or 1),
+        "sizes": sizes_of(model),
+        "outliers": int((model.labels_ < 0).sum()),
         "proportions": getattr(model, "proportions_", None),
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
@@ -136,7 +144,7 @@ def to_json(document: object) -> str:
 def lines(run: Run) -> list[str]:
     """Return the lines of the summary."""
     fitted, samples, model = run.fitted, run.samples, run.fitted.model
-    sizes = np.bincount(model.labels_, minlength=model.n_clusters or 1).tolist()
+    sizes = sizes_of(model).tolist()
     used = [size for size in sizes if size]
     shown = ", ".join(map(str, used[:FEW])) + (", ..." if len(used) > FEW else "")
     empty = len(sizes) - len(used)
@@ -145,6 +153,8 @@ def lines(run: Run) -> list[str]:
         f"{len(used)} clusters of {shown} samples"
         + (f" ({empty} of {len(sizes)} are empty)" if empty else ""),
     ]
+    if outliers := int((model.labels_ < 0).sum()):
+        text[1] += f", {outliers} outliers"
     if (tau := getattr(model, "tau_", None)) is not None:
         text.append(_how_sure(model, tau))
     if run.pairs.n_links:

@@ -30,6 +30,9 @@ DIGITS = 6
 #: Columns of text, which may take several lines at a terminal.
 LONG = ("title", "source", "note")
 
+#: Name of the label -1.
+OUTLIER = "outlier"
+
 Columns: TypeAlias = Mapping[str, npt.ArrayLike]
 Row: TypeAlias = dict[str, str | float | None]
 
@@ -48,9 +51,10 @@ def sample_writers(
     def write_labels(file: str, force: bool) -> None:
         columns = ids | {"label": labels}
         if names is not None:
-            columns["segment" if "name" in ids else "name"] = np.array(names)[labels]
+            named = np.array([*names, OUTLIER])[labels]
+            columns["segment" if "name" in ids else "name"] = named
         if P is not None:
-            own = P[np.arange(len(P)), labels]
+            own = np.where(labels < 0, 0.0, P[np.arange(len(P)), labels])
             columns["probability"] = np.round(own, DIGITS)
             columns["uncertainty"] = np.round(normalized_entropy(P), DIGITS)
         for name, column in _joined(samples).items() if join else ():

@@ -102,16 +102,24 @@ class Extension:
             return np.pad(moved, ((0, 0), (0, 1)))
         return moved
 
-    def weights(self, X: Samples) -> Graph:
-        """Return weights, new samples by known ones; rows sum to 1 or less."""
+    def nearest(self, X: Samples) -> tuple[IntArray, FloatArray, IntArray]:
+        """Return the known samples nearest to new ones, their distances, and the rows.
+
+        Rows of samples that are too far away to tell which are nearest are left out.
+        """
         if self.search is None:
             self._prepare()
-        X, (m, n) = _in_rows(X), (X.shape[0], self.n)
+        X = _in_rows(X)
         rows = np.flatnonzero(self._is_measurable(X))
-        index, d = self._nearest(X if len(rows) == m else X[rows])
+        index, d = self._nearest(X if len(rows) == X.shape[0] else X[rows])
+        close = d[:, 0] <= FAR * max(self.reach, self.sigma.max())
+        return index[close], d[close], rows[close]
+
+    def weights(self, X: Samples) -> Graph:
+        """Return weights, new samples by known ones; rows sum to 1 or less."""
+        index, d, rows = self.nearest(X)
+        m, n = X.shape[0], self.n
         extent = max(self.reach, self.sigma.max())
-        close = d[:, 0] <= FAR * extent
-        index, d, rows = index[close], d[close], rows[close]
         sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.

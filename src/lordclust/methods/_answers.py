@@ -39,6 +39,7 @@ from lordclust.rounding.transport import (
 )
 
 if TYPE_CHECKING:  # loaded on first use: a fit does not need it
+    from lordclust.graph.novelty import Novelty
     from lordclust.profiles import Explanation, Profiles
     from lordclust.report import Report
 
@@ -58,6 +59,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     _weight: FloatArray
     _samples: Graph | None  # None if X holds similarities or distances
     _extensions: list[Extension]  # empty before the first prediction
+    _novelties: list["Novelty"]  # empty before the first use
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
@@ -107,7 +109,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         return self._predicted(X)
 
-    def predict(self, X: Graph) -> IntArray:
+    def predict(self, X: Graph, *, outliers: bool = False) -> IntArray:
         """Return the most probable cluster of each sample, new or fitted.
 
         Every sample is treated independently, so sizes are not met (see ``assign``). A
@@ -121,6 +123,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ----------
         X : array-like or sparse of shape (m, d), or (m, n) if precomputed
             Samples, or their similarities to the fitted samples.
+        outliers : bool, default=False
+            Return -1 for samples that are more novel than every fitted sample of a
+            cluster, see ``novelty``.
 
         Returns
         -------
@@ -132,8 +137,56 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
         >>> model.predict([[8.5], [0.5], [8.4]])
         array([1, 0, 1])
+        >>> model.predict([[8.5], [0.5], [40.0]], outliers=True)
+        array([ 1,  0, -1])
         """
-        return labels_from(self._predicted(X))
+        labels = labels_from(self._predicted(X))
+        if outliers:
+            most = self.novelty_[self.labels_ >= 0].max()
+            labels[self.novelty(X) > most] = -1
+        return labels
+
+    def novelty(self, X: Graph) -> FloatArray:
+        """Return how little the fitted samples around a sample support it.
+
+        The logarithm of the distance to its q-th nearest fitted sample, relative to
+        that of its region and of all samples, in equal parts: 0 is as usual, at 1 its
+        neighbours are 2.7 times as far. With
+        ``affinity="precomputed"`` the total similarity takes the place of the inverse
+        distance. A copy of a fitted sample has its ``novelty_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+
+        Returns
+        -------
+        novelty : ndarray of shape (m,)
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model.novelty([[8.5], [40.0]]).round(1)
+        array([-0.2,  1.6])
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        self._check_comparable()
+        return self._novelty().of(X)
+
+    @property
+    def novelty_(self) -> FloatArray:
+        """How little the samples around support each fitted sample."""
+        check_is_fitted(self)
+        return self._novelty().fitted
+
+    @property
+    def outliers_(self) -> IntArray:
+        """The fitted samples that belong nowhere: those with the label -1."""
+        check_is_fitted(self)
+        return np.flatnonzero(self.labels_ == -1)
 
     def assign(
         self,
@@ -470,18 +523,8 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the memberships of samples, each independently."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
+        self._check_comparable()
         if self._samples is None:
-            if not self._is_precomputed():
-                raise ValueError(
-                    "This model was saved with samples=False, so it cannot predict new "
-                    "samples. Save it again with samples=True."
-                )
-            if isinstance(self.affinity, KNNGraph):
-                raise ValueError(
-                    'A model fitted on distances (KNNGraph(metric="precomputed")) has '
-                    "no samples to compare new ones with. Fit it on samples, or pass "
-                    'similarities with affinity="precomputed".'
-                )
             return self._average(X)
         W = self._extension().weights(X)
         P, missing = W @ self._known_memberships(), 1 - W.sum(axis=1)
@@ -489,6 +532,38 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if far.any():  # little but the shares is known of a sample far from all others
             P = P + np.where(far, missing, 0.0)[:, None] * self.proportions_
         return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
+
+    def _check_comparable(self) -> None:
+        """Raise an error if there is nothing to compare new samples with."""
+        if self._samples is None and not self._is_precomputed():
+            raise ValueError(
+                "This model was saved with samples=False, so it cannot predict new "
+                "samples. Save it again with samples=True."
+            )
+        if self._samples is None and isinstance(self.affinity, KNNGraph):
+            raise ValueError(
+                'A model fitted on distances (KNNGraph(metric="precomputed")) has no '
+                "samples to compare new ones with. Fit it on samples, or pass "
+                'similarities with affinity="precomputed".'
+            )
+
+    def _novelty(self) -> "Novelty":
+        """Return the novelty of the fitted samples, computed on first use."""
+        if not self._novelties:
+            if not self._is_precomputed():
+                self._check_comparable()
+            self._novelties.append(self._novelty_of(self._samples))
+        return self._novelties[0]
+
+    def _novelty_of(self, X: Graph) -> "Novelty":
+        """Return the novelty of samples or similarities; None: those of the fit."""
+        from lordclust.graph import novelty
+
+        if not self._is_precomputed():
+            graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
+            return novelty.novelty_of_samples(X, graph)
+        S = self.affinity_matrix_ if X is None else self._read(X)
+        return novelty.Novelty(novelty.by_similarity(S))
 
     def _known_memberships(self) -> Graph:
         """Return the memberships of all samples but those of weight 0."""

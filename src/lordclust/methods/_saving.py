@@ -365,7 +365,7 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
             array, name, kinds, [{"n": n, "k": k, "2": 2}.get(c) for c in lengths]
         )
         setattr(model, name, array)
-    if not n or model.labels_.min() < 0 or model.labels_.max() >= k:
+    if not n or model.labels_.min() < -1 or model.labels_.max() >= k:
         raise ValueError("labels_ are not clusters")
     for name in ("membership_", "proportions_"):
         _check_shares(getattr(model, name), name)
@@ -444,7 +444,7 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         values = X.data if sparse.issparse(X) else X
         if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
             raise ValueError(f"samples are of shape {X.shape}")
-    model._samples, model._extensions = X, []
+    model._samples, model._extensions, model._novelties = X, [], []
     if X is not None:
         model._extension()  # now, while an error is still about the file
 

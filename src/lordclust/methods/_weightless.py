@@ -14,6 +14,8 @@ from lordclust._core.typing import BoolArray, Graph, IntArray
 from lordclust._core.validation import in_dtype
 from lordclust.graph.affinity import find_affinity
 from lordclust.rounding.labels import labels_from, row_entropy
+from lordclust.solver.links import Links
+from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem
 
 
@@ -29,12 +31,14 @@ def selected_pairs(pairs: IntArray, kept: BoolArray) -> IntArray:
     return np.asarray(number[pairs[kept[pairs].all(axis=1)]])
 
 
-def put_back(model: Any, whole: Any, kept: BoolArray) -> None:
-    """Add the samples of weight 0 to a model that was fitted without them.
+def put_back(
+    model: Any, X: Graph, omega: Omega, links: Links | None, kept: BoolArray
+) -> None:
+    """Add samples to a model that was fitted to the ``kept`` ones.
 
-    ``whole`` is the request with all samples.
+    ``X``, ``omega`` and ``links`` are those of all samples.
     """
-    S, P = _memberships(model, whole, kept)
+    S, P = _memberships(model, X, omega.known, kept)
     if sparse.issparse(model.membership_):
         nats = row_entropy(P.toarray())
         model._nats = _inserted(model._nats, nats, kept)
@@ -42,29 +46,33 @@ def put_back(model: Any, whole: Any, kept: BoolArray) -> None:
     model.sizes_ = np.bincount(model.labels_, minlength=model.n_clusters_)
     model.membership_ = _inserted(model.membership_, P, kept)
     model.V_ = _inserted(model.V_, 0 * P, kept)
-    model.affinity_matrix_, model._weight = S, whole.omega.weight
+    model.affinity_matrix_, model._weight = S, omega.weight
     model._norm2 *= kept.mean()
-    model.n_features_in_ = whole.X.shape[1]
-    model._samples = None if model._is_precomputed() else whole.X
-    model._extensions = []
+    model.n_features_in_ = X.shape[1]
+    model._samples = None if model._is_precomputed() else X
+    model._extensions, model._novelties = [], []
     if hasattr(model, "_problem"):
-        omega = replace(whole.omega, mu=model._problem.omega.mu)
-        model._problem = BLoRDProblem.of(S, omega, whole.links)
+        omega = replace(omega, mu=model._problem.omega.mu)
+        model._problem = BLoRDProblem.of(S, omega, links)
 
 
-def _memberships(model: Any, whole: Any, kept: BoolArray) -> tuple[Graph, Graph]:
-    """Return S of all samples, and the memberships of those without weight."""
+def _memberships(
+    model: Any, X: Graph, known: IntArray | None, kept: BoolArray
+) -> tuple[Graph, Graph]:
+    """Return S of all samples, and the memberships of those that were left out."""
     light = ~kept
     if model._is_precomputed():
-        S = model._built(find_affinity(model.affinity), whole.X)
+        S = model._built(find_affinity(model.affinity), X)
         rows = selected(S, light, square=False)[:, kept]
         P = model._average(rows)
     else:
-        X = selected(whole.X, light, square=False)
+        X = selected(X, light, square=False)
         P, rows = model._predicted(X), model._extension().weights(X)
+        if not (heavy := model._weight > 0).all():
+            rows = rows @ sparse.csr_array(sparse.eye_array(len(heavy)))[heavy]
         S = _connected(model.affinity_matrix_, rows, kept)
-    if whole.omega.known is not None:
-        known = whole.omega.known[light]
+    if known is not None:
+        known = known[light]
         sure = known >= 0
         D = P.toarray() if sparse.issparse(P) else P
         D[sure] = np.eye(D.shape[1])[known[sure]]

@@ -59,6 +59,7 @@ from lordclust.choose.search import (
 from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
+from lordclust.methods._outliers import check_outliers, fit_without_outliers
 from lordclust.methods._saving import SavedModel
 from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
@@ -198,6 +199,7 @@ class DoublyStochasticClusterer(
     size_max: ArrayLike | None
     rounding: str | None
     links: str
+    outliers: object = None  # of BLoRD
     affinity: Affinity
     start: str | Graph
     n_init: int | str
@@ -265,6 +267,9 @@ class DoublyStochasticClusterer(
         extras: Extras = (
             sample_weight, known_labels, must_link, cannot_link, checkpoint
         )  # fmt: skip
+        if self.outliers is not None:
+            fit_without_outliers(self, X, *extras)
+            return self
         request = whole = self._check(X, *extras)
         if whole.omega.weight.min() == 0 and self._can_leave_out():
             extras, request = self._without_light(whole, sample_weight)
@@ -290,7 +295,7 @@ class DoublyStochasticClusterer(
         callbacks.end(self)
         self._keep(solution._replace(demands=request.demands), S, request.X)
         if len(self.labels_) < whole.X.shape[0]:
-            put_back(self, whole, whole.omega.weight > 0)
+            put_back(self, *whole[:2], whole.links, whole.omega.weight > 0)
         links, none = whole.links, np.empty((0, 2), dtype=np.int64)
         self.broken_links_ = none if links is None else links.broken(self.labels_)
         if broken := len(self.broken_links_):
@@ -716,7 +721,8 @@ class DoublyStochasticClusterer(
         if isinstance(problem, BLoRDProblem):
             self.tau_, self.gamma_ = found.t, problem.tilt(found.t) - problem.shift
             self._problem = problem
-        self._samples, self._extensions = None if self._is_precomputed() else X, []
+        self._samples = None if self._is_precomputed() else X
+        self._extensions, self._novelties = [], []
         if not result.converged:
             warn_user(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}, residual "
@@ -985,6 +991,12 @@ class BLoRD(DoublyStochasticClusterer):
         that break any are changed, groups of must-linked samples as one, towards the
         largest total membership. Links that no labels can meet, or for which none are
         found, raise an error that names the samples.
+    outliers : float, "auto" or array-like of bool, shape (n,), optional
+        Samples that belong nowhere get the label -1: a share of the samples, those of
+        the largest ``novelty_``; "auto", as many as are far out of their region; or
+        those that an array marks. The model is fitted without them, so that shares and
+        sizes are those of the others, and they get probabilities from the samples near
+        them. Samples with a known label are never found to be outliers.
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X
         itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
@@ -1031,7 +1043,7 @@ class BLoRD(DoublyStochasticClusterer):
         most evidence, otherwise the most probable cluster, except where exact sizes
         require another one. Clusters are numbered by decreasing size, then by their
         first sample, if their shares are equal or automatic; clusters with known
-        samples keep their number.
+        samples keep their number. Outliers have the label -1.
     membership_ : ndarray of shape (n, k), or csr_array with ``proba_top``
         P(y_i = j | x_i). Rows sum to 1; column means, weighted by ``sample_weight``,
         are ``proportions_``.
@@ -1039,7 +1051,11 @@ class BLoRD(DoublyStochasticClusterer):
         The shares requested, or those found if they are soft or automatic.
     sizes_ : ndarray of int, shape (k,)
         Number of samples with each label: close to n * proportions_, and equal to it
-        with exact rounding.
+        with exact rounding. Outliers are not counted.
+    outliers_ : ndarray of int
+        The samples with the label -1.
+    novelty_ : ndarray of shape (n,)
+        How little the samples around support each sample, see ``novelty``.
     broken_links_ : ndarray of int, shape (m, 2)
         The must-links and cannot-links that ``labels_`` break; none with
         ``links="hard"``.
@@ -1115,6 +1131,7 @@ class BLoRD(DoublyStochasticClusterer):
         size_max: ArrayLike | None = None,
         rounding: str | None = None,
         links: str = "soft",
+        outliers: object = None,
         affinity: Affinity = "knn",
         start: str | Graph = "auto",
         n_init: int | str = "auto",
@@ -1135,6 +1152,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.size_max = size_max
         self.rounding = rounding
         self.links = links
+        self.outliers = outliers
         self.affinity = affinity
         self.start = start
         self.n_init = n_init
@@ -1163,6 +1181,7 @@ class BLoRD(DoublyStochasticClusterer):
                 f'"auto" runs on the compiled solver, got device={self.device!r}. '
                 "Leave device out, or pass tau and proportions."
             )
+        check_outliers(self.outliers)
         if not isinstance(self.tau, str):
             check_tau(self.tau)
         elif self.tau not in ("auto", *TAU_RULES):
@@ -1372,7 +1391,8 @@ class BLoRD(DoublyStochasticClusterer):
             exact = self._rounds_exactly(omega)
             labels.append(numbered(P, shares, omega, exact, demands=demands)[1])
         objectives = [end.objective for end in ends]
-        return compared(self.labels_, labels, objectives, len(self.sizes_))
+        own = np.where(self.labels_ < 0, labels_from(self.membership_), self.labels_)
+        return compared(own, labels, objectives, len(self.sizes_))
 
 
 def numbered(

@@ -60,6 +60,7 @@ class BlocksDisplay(Display):
         ----------
         model : fitted clusterer
             Any method; without ``membership_`` all labels are taken as certain.
+            Outliers are left out.
         max_samples : int, default=600
             Largest number of samples shown, evenly chosen in their order, so that every
             cluster keeps its share of the image.
@@ -115,7 +116,9 @@ class BlocksDisplay(Display):
         cls, P: FloatArray, labels: IntArray, certain: FloatArray, max_samples: int
     ) -> Self:
         """Return the display of at most this many samples."""
-        n, order = len(P), np.lexsort((-certain, labels))
+        order = np.lexsort((-certain, labels))
+        order = order[labels[order] >= 0]
+        n = len(order)
         count = min(check_count(max_samples, "max_samples"), n)
         few = order[np.linspace(0, n - 1, count).round().astype(int)]
         return cls(Z=P[few] @ P[few].T, samples=few, labels=labels[few], n_samples=n)

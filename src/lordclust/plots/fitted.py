@@ -9,7 +9,7 @@ from lordclust.result import TauPath
 
 
 def labels_of(model: Estimator) -> IntArray:
-    """Return the labels of a fitted clusterer."""
+    """Return the labels of a fitted clusterer, -1 for outliers."""
     if not hasattr(model, "fit"):
         raise TypeError(
             f"model must be a clustering estimator, got {type(model).__name__}. Pass "
@@ -22,29 +22,34 @@ def labels_of(model: Estimator) -> IntArray:
             "Pass a clustering estimator such as BLoRD(3).fit(X)."
         )
     labels = np.asarray(model.labels_)
-    if labels.min() < 0:
+    if labels.max() < 0:
         raise ValueError(
-            "labels_ must be 0 or more, got noise points of label -1. Pass a method "
-            "that assigns every sample to a cluster."
+            f"{type(model).__name__} found no clusters: all labels_ are -1. Pass other "
+            "parameters to it."
         )
     return labels
 
 
 def membership_of(model: Estimator) -> FloatArray:
-    """Return probabilities of the clusters; 0 and 1 for a method with labels only."""
+    """Return probabilities of the clusters.
+
+    Those of a method with labels only are 0 and 1, and equal for outliers.
+    """
     labels = labels_of(model)
     P = getattr(model, "membership_", None)
     if P is not None:
         return np.asarray(P.toarray() if sparse.issparse(P) else P)
     given = getattr(model, "n_clusters", None)  # some may be empty
     k = max(int(labels.max()) + 1, given if isinstance(given, int) else 1)
-    return np.eye(k)[labels]
+    return np.vstack([np.eye(k), np.full(k, 1 / k)])[labels]
 
 
 def shares_of(model: Estimator) -> FloatArray | None:
     """Return the requested shares, if they are shares of samples, not of weight."""
     shares = getattr(model, "proportions_", None)
-    equal = np.ptp(getattr(model, "_weight", [1.0])) < 1e-9  # up to rounding
+    labels = labels_of(model)
+    weight = getattr(model, "_weight", np.ones(len(labels)))[labels >= 0]
+    equal = np.ptp(weight) < 1e-9  # up to rounding
     return None if shares is None or not equal else np.asarray(shares)
 
 

@@ -148,7 +148,7 @@ class MembershipDisplay(Display):
         return cls(
             coordinates=layout.coordinates,
             labels=labels,
-            probability=P[np.arange(len(P)), labels],
+            probability=np.where(labels < 0, 0, P[np.arange(len(P)), labels]),
             n_clusters=P.shape[1],
             axis_names=layout.axis_names,
         )
@@ -180,7 +180,8 @@ class MembershipDisplay(Display):
         colours = cluster_colours(self.n_clusters)
         settings = {"s": np.clip(12_000 / len(self.labels), 3, 26), "lw": 0} | kwargs
         self.points_ = []
-        for j in np.unique(self.labels).tolist():
+        _draw_outliers(ax, self.coordinates[self.labels < 0], settings)
+        for j in np.unique(self.labels[self.labels >= 0]).tolist():
             own = self.labels == j
             x, y = self.coordinates[own].T
             look = {"c": np.tile(colours[j], (len(x), 1)), "alpha": self.opacity[own]}
@@ -192,6 +193,12 @@ class MembershipDisplay(Display):
         ax.set_xlabel(self.axis_names[0], color=QUIET, size=9)
         ax.set_ylabel(self.axis_names[1], color=QUIET, size=9)
         return self
+
+
+def _draw_outliers(ax: Axes, places: FloatArray, settings: dict[str, Any]) -> None:
+    """Draw the samples that belong nowhere as grey crosses."""
+    if len(places):
+        ax.scatter(*places.T, **settings | {"marker": "x", "c": QUIET, "lw": 0.8})
 
 
 def _write_number(ax: Axes, j: int, places: FloatArray) -> None:

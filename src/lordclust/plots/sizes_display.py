@@ -53,7 +53,8 @@ class SizesDisplay(Display):
         ----------
         model : fitted clusterer
             Lines show its ``proportions_``, if it has them. With sample weights these
-            are shares of weight, not of samples, and are left out.
+            are shares of weight, not of samples, and are left out. Outliers are not
+            counted.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs
@@ -64,6 +65,7 @@ class SizesDisplay(Display):
         display : SizesDisplay
         """
         labels, shares = labels_of(model), shares_of(model)
+        labels = labels[labels >= 0]
         asked = None if shares is None else shares * len(labels)
         sizes = np.bincount(labels, minlength=membership_of(model).shape[1])
         return cls(sizes=sizes, asked=asked).plot(ax=ax, **kwargs)

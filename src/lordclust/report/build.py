@@ -13,7 +13,14 @@ from lordclust._core.colors import (
     cluster_colours,
     cluster_marker,
 )
-from lordclust._core.typing import Estimator, FloatArray, Graph, IntArray, Samples
+from lordclust._core.typing import (
+    BoolArray,
+    Estimator,
+    FloatArray,
+    Graph,
+    IntArray,
+    Samples,
+)
 from lordclust._core.validation import check_count
 from lordclust.files.atomic import atomic_file, check_target
 from lordclust.metrics import accuracy
@@ -183,7 +190,9 @@ def _chosen(snapshots: Snapshots, most: int) -> IntArray:
         return np.arange(snapshots.n)
     labels = snapshots.first.labels
     shown = [snapshots.first, *snapshots.all]
-    uncertain = np.concatenate([most_uncertain(found.P) for found in shown])
+    uncertain = np.concatenate(
+        [most_uncertain(found.P, snapshots.outliers) for found in shown]
+    )
     firsts = np.unique(labels, return_index=True)[1]
     # Even steps through samples sorted by cluster select the same fraction of each.
     shuffled = np.lexsort((np.random.default_rng(0).random(snapshots.n), labels))
@@ -198,9 +207,11 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
     every, n, k = snapshots.all, snapshots.n, snapshots.k
     tops = [top_clusters(found.P[points], found.labels[points]) for found in every]
     clusters, parts = (np.stack(arrays) for arrays in zip(*tops, strict=True))
-    shares = snapshots.shares
+    shares, out = snapshots.shares, snapshots.outliers
     return {
         "n": n,
+        "inside": int(n - out.sum()),
+        "outliers": np.flatnonzero(out[points]).tolist(),
         "k": k,
         "points": len(points),
         "top": int(clusters.shape[2]),
@@ -209,12 +220,14 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
         "clusters": packed(clusters),
         "parts": packed(parts),
         "shares": None if shares is None else [round(float(s), 6) for s in shares],
-        "sizes": [np.bincount(found.labels, minlength=k).tolist() for found in every],
+        "sizes": [
+            np.bincount(found.labels[~out], minlength=k).tolist() for found in every
+        ],
         "certainty": [round(float(found.P.max(axis=1).mean()), 4) for found in every],
-        "uncertain": [_uncertain(found.P, points) for found in every],
+        "uncertain": [_uncertain(found.P, points, out) for found in every],
         "pairs": [_pairs(found.P, snapshots.weight) for found in every],
         "ring": circular_order(snapshots),
-        "blocks": _block_order(every[-1], points).tolist(),
+        "blocks": _block_order(every[-1], points, out).tolist(),
         "colours": {
             "light": as_hex(cluster_colours(k)),
             "dark": as_hex(cluster_colours(k, dark=True)),
@@ -224,9 +237,11 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
     }
 
 
-def _uncertain(P: FloatArray, points: IntArray) -> list[list[float]]:
+def _uncertain(
+    P: FloatArray, points: IntArray, outliers: BoolArray
+) -> list[list[float]]:
     """Return [index among the points, uncertainty] of the most uncertain samples."""
-    found = most_uncertain(P)
+    found = most_uncertain(P, outliers)
     found = found[np.isin(found, points)]
     entropy = normalized_entropy(P[found])
     places = np.searchsorted(points, found)
@@ -239,10 +254,11 @@ def _pairs(P: FloatArray, weight: FloatArray) -> list[list[float]]:
     return [[p.a, p.b, round(p.share, 4)] for p in pairs if p.share > LEAST_SHARE]
 
 
-def _block_order(last: Snapshot, points: IntArray) -> IntArray:
+def _block_order(last: Snapshot, points: IntArray, outliers: BoolArray) -> IntArray:
     """Return indices of the points by cluster, the most certain of each first."""
     order = np.lexsort((-last.P[points].max(axis=1), last.labels[points]))
-    count = min(BLOCK_SAMPLES, len(points))
+    order = order[~outliers[points[order]]]
+    count = min(BLOCK_SAMPLES, len(order))
     return np.asarray(order[np.linspace(0, len(order) - 1, count).astype(int)])
 
 
@@ -258,8 +274,11 @@ def _texts(
     if labels is None:
         return texts | {"classes": None, "accuracy": None}
     classes = _short(labels, snapshots.n, "labels")
-    codes = np.unique(classes, return_inverse=True)[1]  # once for all taus
-    scores = [round(accuracy(codes, found.labels), 4) for found in snapshots.all]
+    inside = ~snapshots.outliers
+    codes = np.unique(classes, return_inverse=True)[1][inside]  # once for all taus
+    scores = [
+        round(accuracy(codes, found.labels[inside]), 4) for found in snapshots.all
+    ]
     return texts | {"classes": [classes[i] for i in points], "accuracy": scores}
 
 
@@ -291,8 +310,9 @@ def _profiles(
         return None
     first, k = snapshots.first, snapshots.k
     called = _short(names, X.shape[1] if hasattr(X, "shape") else len(X[0]), "names")
+    labels = np.where(snapshots.outliers, -1, first.labels)
     return make_profiles(
-        X, first.labels, k,
+        X, labels, k,
         P=first.P, weight=snapshots.weight, feature_names=called, ids=ids,
     )  # fmt: skip
 
@@ -324,6 +344,8 @@ def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
         f"{snapshots.n:,} samples in {snapshots.k} clusters; "
         f"{certain:.0%} of them have a probability above 90%."
     )
+    if count := int(snapshots.outliers.sum()):
+        lead += f" {count:,} are outliers, which belong to no cluster."
     selection = getattr(model, "selection_", None)
     if selection is not None and not selection.is_stable:
         lead += (

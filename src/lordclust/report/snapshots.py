@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lordclust._core.typing import Estimator, FloatArray, IntArray
+from lordclust._core.typing import BoolArray, Estimator, FloatArray, IntArray
 from lordclust.plots.fitted import labels_of, membership_of, shares_of
 from lordclust.result import TauPath
 from lordclust.rounding.labels import labels_from, normalized_entropy
@@ -49,12 +49,15 @@ class Snapshots:
         The requested shares of the samples.
     weight : ndarray of shape (n,)
         Sample weights, 1 on average.
+    outliers : ndarray of bool, shape (n,)
+        Samples that belong nowhere; their labels are the most probable clusters.
     """
 
     all: list[Snapshot]
     start: int
     shares: FloatArray | None
     weight: FloatArray
+    outliers: BoolArray
 
     @property
     def n(self) -> int:
@@ -90,13 +93,15 @@ def take_snapshots(model: Estimator | None, path: TauPath | None) -> Snapshots:
                 'fitted estimator, or path_=, from tau_path(S, k, keep="all").'
             )
         found = _of_path(path)
-        return Snapshots(
-            found, len(found) - 1, path.proportions, np.ones(len(found[0].P))
-        )
-    own = Snapshot(getattr(model, "tau_", None), membership_of(model), labels_of(model))
+        ones = np.ones(len(found[0].P))
+        return Snapshots(found, len(found) - 1, path.proportions, ones, ones < 0)
+    P, labels = membership_of(model), labels_of(model)
+    outliers = labels < 0
+    labels = np.where(outliers, labels_from(P), labels)
+    own = Snapshot(getattr(model, "tau_", None), P, labels)
     found = [own] if path is None else _joined(own, path)
     weight = np.asarray(getattr(model, "_weight", np.ones(len(own.P))))
-    return Snapshots(found, found.index(own), shares_of(model), weight)
+    return Snapshots(found, found.index(own), shares_of(model), weight, outliers)
 
 
 def _of_path(path: TauPath) -> list[Snapshot]:
@@ -135,9 +140,9 @@ def matching_columns(P: FloatArray, reference: FloatArray) -> IntArray:
     return np.asarray(columns, dtype=np.int64)
 
 
-def most_uncertain(P: FloatArray) -> IntArray:
+def most_uncertain(P: FloatArray, outliers: BoolArray) -> IntArray:
     """Return the samples of largest uncertainty, the most uncertain first."""
-    entropy = normalized_entropy(P)
+    entropy = normalized_entropy(P) * ~outliers
     first = np.argsort(-entropy, kind="stable")[:UNCERTAIN]
     return np.asarray(first[entropy[first] > LEAST_UNCERTAINTY])
 

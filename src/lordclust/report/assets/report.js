@@ -2,7 +2,8 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("data").textContent);
-  const { n, k, points, top } = data;
+  const { n, k, points, top, inside } = data;
+  const outliers = new Set(data.outliers);
 
   // -- numbers -----------------------------------------------------------------
 
@@ -171,6 +172,16 @@
     pen.fill();
   }
 
+  /** Draw a sample that belongs nowhere. */
+  function cross(pen, x, y, r, alpha) {
+    pen.globalAlpha = alpha;
+    pen.strokeStyle = "#8a8a8a";
+    pen.lineWidth = 1.25;
+    pen.beginPath();
+    for (const side of [-1, 1]) { pen.moveTo(x - r, y - side * r); pen.lineTo(x + r, y + side * r); }
+    pen.stroke();
+  }
+
   /** The radius of a sample: small if there are many, larger when zoomed in. */
   function radius(width, height) {
     const fair = 0.21 * Math.sqrt((width * height) / points);
@@ -189,6 +200,7 @@
       const [x, y] = place(i);
       const sure = k > 1 ? Math.max(0, (chanceOf(i) - even) / (1 - even)) : 1;
       const aside = state.cluster !== null && state.cluster !== j;
+      if (outliers.has(i)) { cross(pen, x, y, r, aside ? 0.1 : 0.8); continue; }
       pen.globalAlpha = (0.13 + 0.77 * sure) * (aside ? 0.1 : 1);
       pen.fillStyle = colour(j);
       spot(pen, x, y, r, shape(j));
@@ -217,6 +229,7 @@
     const i = state.sample;
     tip.replaceChildren(make("b", "", data.ids[i]));
     if (data.classes) tip.append(make("span", "class", `class ${data.classes[i]}`));
+    if (outliers.has(i)) tip.append(make("span", "class", "outlier"));
     const shown = chances(i).slice(0, 4).filter(([, p]) => p >= 0.005);
     for (const [j, p] of shown) {
       const row = make("div", "row");
@@ -412,7 +425,7 @@
   function drawSizes() {
     const sizes = data.sizes[state.frame];
     // One scale for all taus; a cluster with nearly all samples is cut off.
-    const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * n), 1);
+    const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * inside), 1);
     const scale = 1 / (1.25 * largest);
     rows.forEach(({ button, mark, inner, tick, size }, j) => {
       const requested = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
@@ -421,7 +434,7 @@
       button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${requested}`;
       mark.style.background = inner.style.background = colour(j);
       inner.style.width = `${100 * Math.min(1, sizes[j] * scale)}%`;
-      if (data.shares) tick.style.left = `${100 * Math.min(1, data.shares[j] * n * scale)}%`;
+      if (data.shares) tick.style.left = `${100 * Math.min(1, data.shares[j] * inside * scale)}%`;
       size.textContent = count(sizes[j]);
     });
   }
@@ -557,7 +570,8 @@
 
   function drawNote() {
     const seen = points < n ? `${count(points)} of ${count(n)} samples` : `${count(n)} samples`;
-    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. Uncertain samples are faint.`;
+    const crosses = outliers.size ? " Crosses are outliers." : "";
+    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. Uncertain samples are faint.${crosses}`;
   }
 
   function draw() {
