@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lordclust import datasets, files, graph, methods, metrics, plots, tl
     from lordclust import report as report
     from lordclust.choose.n_clusters import KSuggestion, suggest_k
+    from lordclust.methods.layers import Layers, layers
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method, register_method
     from lordclust.result import TauPath
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BLoRD",
     "KSuggestion",
+    "Layers",
     "LoRD",
     "TauPath",
     "__version__",
     "datasets",
     "files",
     "graph",
+    "layers",
     "list_methods",
     "make_method",
     "methods",
@@ -48,8 +51,10 @@ __all__ = [
 _HOME = {
     "BLoRD": "lordclust.methods.lord",
     "KSuggestion": "lordclust.choose.n_clusters",
+    "Layers": "lordclust.methods.layers",
     "LoRD": "lordclust.methods.lord",
     "TauPath": "lordclust.result",
+    "layers": "lordclust.methods.layers",
     "list_methods": "lordclust.registry",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",

@@ -169,7 +169,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         >>> from lordclust import BLoRD
         >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
         >>> model.novelty([[8.5], [40.0]]).round(1)
-        array([-0.2,  1.6])
+        array([-0.2,  1.7])
         """
         check_is_fitted(self)
         X = self._check_X(X, reset=False)

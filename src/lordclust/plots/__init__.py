@@ -7,6 +7,7 @@ again on other axes. Requires matplotlib: ``pip install "lordclust[plot]"``.
 from lordclust._core.colors import cluster_colours
 from lordclust.plots.blocks_display import BlocksDisplay
 from lordclust.plots.convergence_display import ConvergenceDisplay
+from lordclust.plots.layers_display import LayersDisplay
 from lordclust.plots.membership_display import MembershipDisplay
 from lordclust.plots.path_display import PathDisplay
 from lordclust.plots.reliability_display import ReliabilityDisplay
@@ -16,6 +17,7 @@ from lordclust.plots.sizes_display import SizesDisplay
 __all__ = [
     "BlocksDisplay",
     "ConvergenceDisplay",
+    "LayersDisplay",
     "MembershipDisplay",
     "PathDisplay",
     "ReliabilityDisplay",
