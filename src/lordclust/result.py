@@ -147,6 +147,49 @@ class Agreement:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What ``refit`` changed; ``print(change)`` is a text.
+
+    Attributes
+    ----------
+    before : ndarray of int, shape (m,)
+        The old cluster of each sample, -1 if it had none.
+    now : ndarray of int, shape (m,)
+        Its new cluster, -1 for outliers.
+    """
+
+    before: IntArray
+    now: IntArray
+
+    @property
+    def moved(self) -> IntArray:
+        """The samples that were in a cluster, and are in another one or in none."""
+        return np.flatnonzero((self.before >= 0) & (self.before != self.now))
+
+    @property
+    def table(self) -> IntArray:
+        """Number of samples by old cluster (rows) and new cluster (columns)."""
+        both = (self.before >= 0) & (self.now >= 0)
+        table = np.zeros((self.before.max() + 1, self.now.max() + 1), dtype=np.int64)
+        np.add.at(table, (self.before[both], self.now[both]), 1)
+        return table
+
+    def __str__(self) -> str:
+        shared, moved = int((self.before >= 0).sum()), len(self.moved)
+        part = moved / max(shared, 1)
+        text = f"{moved} of {shared} samples that were in a cluster changed it"
+        lines = [f"{text} ({part:.0%})."]
+        for j in range(max(self.before.max(), self.now.max()) + 1):
+            old, new = (int((x == j).sum()) for x in (self.before, self.now))
+            both = int(((self.before == j) & (self.now == j)).sum())
+            what = (
+                f"{old} before, {new} now, {both} in both" if old else f"new, {new} now"
+            )
+            lines.append(f"cluster {j}: {what if new else f'{old} before, gone'}")
+        return "\n".join(lines)
+
+
 @dataclass(frozen=True)
 class TauPath:
     """B-LoRD along a grid of tau, each solved from the one before.

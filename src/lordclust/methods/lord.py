@@ -60,6 +60,7 @@ from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
 from lordclust.methods._outliers import check_outliers, fit_without_outliers
+from lordclust.methods._refit import RefitModel
 from lordclust.methods._saving import SavedModel
 from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
@@ -179,7 +180,7 @@ class Solution(NamedTuple):
 
 
 class DoublyStochasticClusterer(
-    callbacks.CallbackSupportMixin, SavedModel, ProbabilityAnswers
+    callbacks.CallbackSupportMixin, SavedModel, RefitModel, ProbabilityAnswers
 ):
     """Base class of the two models: everything but the problem that they solve."""
 
