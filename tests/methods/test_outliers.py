@@ -162,3 +162,17 @@ def test_plots_and_report_show_outliers(model, other, tmp_path):
     assert BlocksDisplay.from_estimator(model, ax=ax).n_samples == (~out).sum()
     page = write_report(tmp_path / "r.html", model, X=IRIS, names=list("abcd"))
     assert f" {out.sum()} are outliers" in page.read_text()
+
+
+def test_noise_of_other_labels_joins_or_stays():
+    labels = HDBSCAN(20, copy=True).fit_predict(IRIS)
+    assert (labels == -1).any()
+    joined = BLoRD.from_labels(IRIS, labels)
+    assert joined.labels_.min() == 0
+    kept = BLoRD.from_labels(IRIS, labels.astype(str), noise="keep")
+    np.testing.assert_array_equal(kept.labels_, labels)
+    assert (kept.predict(IRIS[labels < 0]) >= 0).all()
+    with pytest.raises(ValueError, match="Unknown noise .drop."):
+        BLoRD.from_labels(IRIS, labels, noise="drop")
+    with pytest.raises(TypeError, match="labels must be whole numbers"):
+        BLoRD.from_labels(IRIS, np.full(150, "B cells"))

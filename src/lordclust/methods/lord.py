@@ -1310,7 +1310,9 @@ class BLoRD(DoublyStochasticClusterer):
         return f"{text}  # stability {selection.stability:.0%}: others are as good"
 
     @classmethod
-    def from_labels(cls, X: Graph, labels: ArrayLike, **parameters: Any) -> Self:
+    def from_labels(
+        cls, X: Graph, labels: ArrayLike, *, noise: str = "join", **parameters: Any
+    ) -> Self:
         """Return a fitted model whose clusters are those of another clustering.
 
         It has calibrated probabilities for these labels, and all that a fitted model
@@ -1321,8 +1323,11 @@ class BLoRD(DoublyStochasticClusterer):
         X : array-like or sparse of shape (n, d), or (n, n) if precomputed
             Samples, or their similarities with ``affinity="precomputed"``.
         labels : array-like of int, shape (n,)
-            Clusters 0 to k-1, which keep their numbers. Samples labelled -1 (the noise
-            of HDBSCAN, for example) get the cluster of their neighbours.
+            Clusters 0 to k-1, which keep their numbers; also as texts such as "0", as
+            scanpy stores those of Leiden.
+        noise : {"join", "keep"}, default="join"
+            What becomes of samples labelled -1 (the noise of HDBSCAN, for example):
+            they get the cluster of their neighbours, or stay outliers.
         **parameters
             Of the constructor.
 
@@ -1341,9 +1346,20 @@ class BLoRD(DoublyStochasticClusterer):
         >>> bool((model.labels_ == labels).all())
         True
         """
-        labels = np.asarray(labels)
-        k = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
-        model = cls(**{"n_clusters": k, **parameters}, start=labels)
+        check_choice(noise, ("join", "keep"), "noise")
+        y = np.asarray(labels)
+        if y.dtype.kind not in "iu":
+            try:
+                y = y.astype(str).astype(np.int64)
+            except ValueError:
+                raise TypeError(
+                    f"labels must be whole numbers from 0, or -1, got {y.dtype}. "
+                    "Number them, for example by pandas.factorize(labels)[0]."
+                ) from None
+        if noise == "keep" and y.min(initial=0) < 0:
+            parameters = {"outliers": y < 0, **parameters}
+        k = int(y.max(initial=0)) + 1
+        model = cls(**{"n_clusters": k, **parameters}, start=y)
         model.fit(X)
         return model
 
