@@ -23,7 +23,7 @@ def test_the_commands_of_the_guide_run_as_it_says(run, tmp_path, monkeypatch):
     results = [
         run(*shlex.split(line)[1:]) for block in blocks for line in block.splitlines()
     ]
-    assert len(results) == 18
+    assert len(results) == 20
     for result in results:
         assert result.exit_code == 0, result.stderr
     said = re.sub(r"\d+\.\d+ s", "0.65 s", results[0].stderr)

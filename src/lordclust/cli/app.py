@@ -19,6 +19,7 @@ COMMANDS = {
     "predict": "Assign new samples to the clusters of a saved model.",
     "path": "Follow B-LoRD from soft (tau = 0) to hard (tau = 1).",
     "suggest": "Suggest the number of clusters in a file.",
+    "layers": "Cluster coarsely and finely at once: nested levels.",
     "compare": "Run several methods on one file and compare them.",
     "report": "Show a saved model as an interactive HTML page.",
     "list": "List the methods or the data sets.",

@@ -1,0 +1,95 @@
+"""``lordclust layers``: nested clusterings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.options import (
+    FitRequest,
+    InputOptions,
+    force_option,
+    input_options,
+    quiet_option,
+    request_options,
+    scale_option,
+)
+from lordclust.cli.outputs import Outputs, Writer
+from lordclust.cli.progress import Display
+
+if TYPE_CHECKING:
+    from lordclust.cli.samples import Samples
+    from lordclust.methods.layers import Layers
+
+
+@click.command()
+@click.argument("input_", metavar="INPUT")
+@click.option(
+    "--k-max",
+    type=click.IntRange(min=1),
+    default=12,
+    show_default=True,
+    metavar="K",
+    help="Number of clusters of the finest level.",
+)
+@request_options(
+    "n_clusters", "proportions", "strength", "cluster_sizes", "size_min", "size_max",
+    "rounding", "outliers", "tau",
+)  # fmt: skip
+@input_options("weight_column", "known_labels")
+@scale_option
+@click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
+@force_option
+@quiet_option
+def layers(
+    input_: str,
+    k_max: int,
+    request: FitRequest,
+    reading: InputOptions,
+    scale: str,
+    output: str,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Cluster the samples in INPUT into 1 to K clusters, each inside a coarser one.
+
+    The output has one line per sample, and one column of labels per level. A cluster
+    keeps its number until it is split. The recommended level is that of
+    `lordclust fit -k auto`, with at most K clusters.
+
+    \b
+      lordclust layers iris.csv --k-max 5 --label-column species -o levels.csv
+    """
+    outputs = Outputs({"--output": output}, (input_,), force=force)
+    from lordclust.cli.fitting import affinity
+    from lordclust.cli.samples import read_input
+    from lordclust.cli.tables import check_formats
+    from lordclust.methods.layers import layers as nested
+
+    check_formats(outputs, "--output")
+    with Display(quiet=quiet) as display, interruptible() as interrupts:
+        samples, _ = read_input(input_, request, reading, scale, display)
+        display.stage(f"Finding up to {k_max} clusters of {samples.count}")
+        kind = affinity(request, samples.precomputed) or "knn"
+        given = {"random_state": request.seed, "n_jobs": request.jobs}
+        found = nested(samples.X, k_max, affinity=kind, **given)
+        writers = _writers(found, samples)
+        outputs.write(writers, interrupts)
+    if not quiet:
+        say(str(found))
+    outputs.finish(writers, quiet=quiet)
+    if interrupts.requested:
+        raise Failure(COMPLETE, INTERRUPTED)
+
+
+def _writers(found: Layers, samples: Samples) -> dict[str, Writer]:
+    """Return the function that writes the labels."""
+    from lordclust.cli import tables
+
+    def write_labels(file: str, force: bool) -> None:
+        levels = {f"k={k}": labels for k, labels in enumerate(found.labels, 1)}
+        tables.write(file, {samples.id_name: samples.ids} | levels, force)
+
+    return {"--output": write_labels}
