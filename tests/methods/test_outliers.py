@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy import sparse
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import load_iris, make_blobs
 
@@ -76,6 +77,10 @@ def test_bounds_weights_and_a_start_are_those_of_the_others():
     found = BLoRD(3, outliers=0.1, start=load_iris().target).fit(IRIS)
     kept = found.labels_ >= 0
     np.testing.assert_array_equal(found.labels_[kept], load_iris().target[kept])
+    paper = {"tau": 1.0, "proportions": "equal", "outliers": 0.1}
+    V = BLoRD(3, **paper).fit(IRIS).V_
+    again = BLoRD(3, **paper, start=sparse.csr_array(V)).fit(IRIS)
+    np.testing.assert_array_equal(again.sizes_, [45, 45, 45])
 
 
 def test_links_and_known_labels():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from lordclust._core.typing import (
     ArrayLike,
@@ -54,8 +55,10 @@ def fit_without_outliers(
     kept = ~_find(model, X, known)
     inner = copy.copy(model)
     inner.outliers = None
-    if not isinstance(start, str) and len(start) == n:
-        inner.start = selected(np.asarray(start), kept, square=False)
+    if not isinstance(start, str):
+        V = start if sparse.issparse(start) else np.asarray(start)
+        if V.shape[0] == n:  # else the fit raises an error
+            inner.start = selected(V, kept, square=False)
     inner.fit(
         selected(X, kept, square=model._is_precomputed()),
         sample_weight=None if p is None else p[kept],
