@@ -343,7 +343,7 @@ def small_files(mark):
         "rows.csv.gz": gz(repeated((b"1." + b"0" * 4998 + b",1\n") * 200, MUCH)),
         "quote.csv.gz": gz(repeated(b'1,"\n' + b"1,1\n" * (MB // 4 - 1), BOMB)),
         "bytes.csv": bytes(range(256)) * 100,
-        "nul.csv": b"a,b\n1,\0\n",
+        "nul.csv": b"a,b\n1,\0\n2,2\n",
         "escape.csv": b"a\x1b]0;owned\x07\x1b[2J,b\nx,y\n",
         "lines.csv.gz": gz(repeated(b"1,2\n" * (MB // 4), 8)),
         "lines.edges.gz": gz(repeated(b"1 2\n" * (MB // 4), 8)),

@@ -24,7 +24,7 @@ IDS = [
     lambda n, rng: (10**6 + 7 * rng.permutation(n)).tolist(),
 ]
 NAMES = ["", "id", "index", "name", "customer_id", "Unnamed: 0", "SampleID"]
-ENCODINGS = ["utf-8", "utf-8-sig", "latin-1", "utf-16"]
+ENCODINGS = ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"]
 HEADERS = [
     lambda d: [f"x{j}" for j in range(d)],
     lambda d: list(range(d)),
@@ -62,17 +62,18 @@ def written(path, rng):
         frame = frame.astype(object)
         cell = MISSING[rng.integers(len(MISSING))]
         frame.iloc[rng.integers(n), -int(rng.integers(1, d + 1))] = cell
-    shown = write(path, frame, ids is not None, rng)
+    shown, encoding = write(path, frame, ids is not None, rng)
     if ids is not None and isinstance(ids[0], int) and not shown:
         gaps = max(ids) - min(ids) >= n
         if n < 10 or gaps:  # documented: without a name, these are a feature
             X, ids = np.column_stack([ids, X]), None
-    ids = None if ids is None else [str(i) for i in ids]
+    if ids is not None:  # letters that the encoding does not have are lost
+        ids = [str(i).encode(encoding, "replace").decode(encoding) for i in ids]
     return X, ids, names if shown else None, missing
 
 
 def write(path, frame, has_ids, rng):
-    """Write a frame in a random dialect; return whether there is a header."""
+    """Write a frame in a random dialect; return whether it has a header, and how."""
     dialect = rng.integers(4)
     header = rng.random() < 0.7
     separator = ",;\t"[rng.integers(3)]
@@ -83,7 +84,8 @@ def write(path, frame, has_ids, rng):
             quote_style=["necessary", "always", "non_numeric"][rng.integers(3)],
             include_bom=bool(rng.random() < 0.3),
         )  # fmt: skip
-        return header
+        return header, "utf-8"
+    encoding = str(rng.choice(ENCODINGS, p=[0.5, 0.2, 0.1, 0.1, 0.1]))
     if dialect == 1 and has_ids:
         frame = frame.set_index(frame.columns[0])
     frame.to_csv(
@@ -92,10 +94,10 @@ def write(path, frame, has_ids, rng):
         else ".",
         quoting=int(rng.choice([0, 1, 2])),
         lineterminator="\r\n" if rng.random() < 0.3 else "\n",
-        encoding=rng.choice(ENCODINGS, p=[0.5, 0.3, 0.1, 0.1]),
+        encoding=encoding,
         errors="replace",
     )  # fmt: skip
-    return header
+    return header, encoding
 
 
 def outcome(path, seed):

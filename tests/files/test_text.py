@@ -149,20 +149,27 @@ GOLDEN = [
     ("", "the file is empty. Add one line per sample."),
     ("a,b\n", "there is a header but no sample. Add one line per sample."),
     (
-        "x,city\n1,Bern\n2,Ulm\n",
-        "column 'city' holds text, 'Bern' in line 2, but features must be numbers. "
-        "Leave it out with columns, or declare it as label_column "
-        "or id_column.",
+        "x,y\n1,2\n2,foo\n3,4\n",
+        "column 'y' holds text, 'foo' in line 3, but features must be numbers. Correct "
+        "the cell, leave the column out with drop (--drop), or declare it with "
+        "categorical (--categorical), label_column (--label-column) or id_column "
+        "(--id-column).",
+    ),
+    (
+        "city,town\nBern,Bern\nUlm,Ulm\n",
+        "there is no numeric column. Add at least one feature.",
     ),
     (
         "x,y\n1,2\n3,NA\n,5\n",
         "values are missing or infinite in 2 of 6 cells, the first is 'NA' in line 3, "
-        "column 'y'. Fill them, or leave out these rows or columns.",
+        "column 'y'. Fill them, or leave out these rows or columns; "
+        "--missing median and --missing drop do so.",
     ),
     (
         "1,2\n3,inf\n",
         "values are missing or infinite in 1 of 4 cells, the first is 'inf' in line 2, "
-        "column 1 (from 0). Fill them, or leave out these rows or columns.",
+        "column 1 (from 0). Fill them, or leave out these rows or columns; "
+        "--missing median and --missing drop do so.",
     ),
     (
         "x,y\n1,2\n3\n4,5\n",
@@ -180,36 +187,22 @@ GOLDEN = [
         "mark that is not closed.",
     ),
     (
-        "x;y\n1,5;2.5\n",
-        "numbers up to column 'y' have decimal commas and points. Use one of them, "
-        "and no separator for thousands.",
+        "x;y\n1,5;2\n1.7;2\n2,3;4\n",
+        "column 'x' holds numbers of one form, but not '1.7' in line 3. Write all "
+        "cells alike, or leave the column out with drop (--drop).",
     ),
     (
-        "x\ty\n1,5\t2\n",
-        "column 'x' holds '1,5' in line 2: decimal commas are only allowed if "
-        "semicolons separate the cells. Write 1.5 for 1,5.",
-    ),
-    (
-        "x,y\n1,1_000\n",
+        "x,y\n1,1_000\n2,2\n",
         "column 'y' holds text, '1_000' in line 2, but features must be numbers. "
-        "Leave it out with columns, or declare it as label_column "
-        "or id_column.",
+        "Correct the cell, leave the column out with drop (--drop), or declare it with "
+        "categorical (--categorical), label_column (--label-column) or id_column "
+        "(--id-column).",
     ),
     (
-        "n,x\na,1\nb,2\na,3\n",
-        "column 'n' looks like ids, but 'a' is in samples 0 and 2 (from 0). "
-        "Declare it with id_column or label_column, or "
-        "leave it out with columns.",
-    ),
-    (
-        b"x,y\n1,\xff\n",
-        "the text is not UTF-8 (byte 0xff at position 6). Save it as UTF-8, or pass "
-        "its format.",
-    ),
-    (
-        "x,y\n1,2\n".encode("utf-16"),
-        "the text is not UTF-8 (byte 0xff at position 0). Save it as UTF-8, or pass "
-        "its format.",
+        "id,x\na,1\nb,2\na,3\n",
+        "column 'id' looks like ids, but 'a' is in samples 0 and 2 (from 0). "
+        "Declare it with id_column (--id-column) or label_column (--label-column), or "
+        "leave it out with columns (--columns).",
     ),
 ]
 
@@ -234,11 +227,44 @@ def test_sentences_about_columns(tmp_path):
     )
 
 
-def test_where_in_a_long_text_a_byte_is_bad(tmp_path, monkeypatch):
+LETTERS = "id;x;y\nJürgen;1,5;2\nZoë;3,5;4\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("cp1252", "cp1252"),
+        ("latin-1", "cp1252"),
+        ("utf-16", "utf-16"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32"),
+    ],
+)
+def test_encodings_are_detected_and_can_be_given(tmp_path, encoding, said):
+    for name, pack in (("t.csv", bytes), ("t.csv.gz", gzip.compress)):
+        loaded = table(tmp_path, pack(LETTERS.encode(encoding)), name)
+        assert (loaded.ids, loaded.X[0].tolist()) == (["Jürgen", "Zoë"], [1.5, 2])
+        note = f"the text is not UTF-8 and is read as {said}. Choose otherwise with "
+        assert loaded.notes == ((note + "encoding (--encoding).",) if said else ())
+    given = table(tmp_path, LETTERS.encode(encoding), encoding=encoding)
+    assert (given.ids, given.notes) == (loaded.ids, ())
+
+
+def test_encodings_that_do_not_fit(tmp_path, monkeypatch):
     monkeypatch.setattr("lordclust.files.source._BLOCK", 1000)
     # Letters of two bytes lie across the ends of blocks.
     text = "\u00e4,2\n".encode() * 5000 + b"\xe4,2\n"
-    assert "byte 0xe4 at position 25000)" in sentence(tmp_path, text)
+    assert sentence(tmp_path, text, encoding="utf-8") == (
+        "t.csv: the text is not of the encoding utf-8-sig (byte 0xe4 at position "
+        "25000). Save it as UTF-8, or pass its encoding with encoding (--encoding)."
+    )
+    assert "cp1252 (byte 0x81 at position 6)" in sentence(tmp_path, b"x,y\n1,\x81\n")
+    for name in ("klingon", "base64"):
+        with pytest.raises(ValueError, match="encoding must be the name of"):
+            table(tmp_path, text, encoding=name)
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):

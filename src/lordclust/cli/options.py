@@ -139,6 +139,9 @@ class InputOptions:
     known_labels: str | None
     precomputed: bool
     format_: str | None
+    drop: list[str] | None
+    encoding: str | None
+    decimal: str | None
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,12 @@ _INPUT_OPTIONS = {
         metavar="A,B,...",
         help="Columns to use; by default all columns without another role.",
     ),
+    "drop": click.option(
+        "--drop",
+        type=listed,
+        metavar="A,B,...",
+        help="Columns to leave out; columns of text are left out anyway.",
+    ),
     "id_column": click.option(
         "--id-column",
         metavar="NAME",
@@ -217,6 +226,16 @@ _INPUT_OPTIONS = {
         metavar="FORMAT",
         help="csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default from "
         "the suffix.",
+    ),
+    "encoding": click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text, for example cp1252; by default it is detected.",
+    ),
+    "decimal": click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="The decimal sign, if it cannot be told from columns such as 1,234.",
     ),
 }
 _REQUEST_OPTIONS = {

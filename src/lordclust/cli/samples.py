@@ -91,6 +91,9 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
         header={"yes": True, "no": False}.get(reading.header or "", "auto"),
         precomputed=precomputed,
         numeric=aside,
+        drop=reading.drop or (),
+        encoding=reading.encoding,
+        decimal=reading.decimal,
     )
     taken, X, names = _set_aside(table, aside)
     known = None

@@ -1,6 +1,7 @@
 """Files of other libraries: Parquet with pyarrow, h5ad with anndata."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,6 @@ from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
 from lordclust.files.ids import (
     are_row_numbers,
-    is_mostly_text,
-    is_number,
     is_whole,
     names_ids,
 )
@@ -27,9 +26,10 @@ from lordclust.files.table import (
     check_sparse,
     not_numeric,
     position,
-    quoted,
     shortened,
 )
+from lordclust.files.text import Columns
+from lordclust.files.values import Words
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -47,7 +47,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
         names = list(schema.names)
         roles = Roles.of(options, names, len(names), path)
         roles = roles.set_aside(_named_ids(schema, roles))
-        wanted = _columns_to_read(roles, schema, path)
+        wanted = _columns_to_read(roles, schema, path, options.cells)
         # A text of a million letters may be repeated in a million cells: keep it once.
         words = [names[j] for j in wanted if _is_text(schema.field(j).type)]
         reader = parquet.ParquetFile(file, read_dictionary=words)
@@ -56,22 +56,36 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     without = roles.set_aside([0])
     if roles.first_may_hold_ids() and without.features:
         roles = without if _looks_like_ids(table.column(names[0])) else roles
-    X = np.empty((table.num_rows, len(roles.features)))
+    columns = Columns(roles, options, False, path)
+    X = np.full((table.num_rows, len(roles.features)), np.nan)
     for place, j in enumerate(roles.features):
-        X[:, place] = _numbers(table.column(names[j]), names[j], path)
-    roles, X, numbers = roles.without_row_numbers(X)
+        if _is_text(schema.field(j).type):
+            texts = _texts(table.column(names[j]))
+            columns.words[j] = Words(unit="row {} (from 0)")
+            columns.words[j].add(texts, range(len(texts)))
+        else:
+            X[:, place] = _numbers(table.column(names[j]), names[j], path)
+    kinds, X = columns.read_words(X)
+    kinds |= {j: "date" for j, field in enumerate(schema) if _is_date(field.type)}
+    roles, X, numbers = columns.roles.without_row_numbers(X)
 
-    def texts(column: int) -> list[str]:
+    def cells(column: int) -> list[str]:
         return numbers.get(column) or _texts(table.column(names[column]))
 
-    roles = roles.with_ids(texts, path, _index_columns(schema))
-    return roles.table(X, texts, path)
+    roles = roles.with_ids(cells, path, _index_columns(schema))
+    return replace(
+        roles.table(X, cells, path),
+        kinds=[kinds.get(j, "number") for j in roles.features],
+        cells={names[j]: cells(j) for j in (wanted if options.cells else ())},
+    )
 
 
-def _columns_to_read(roles: Roles, schema: Any, path: str) -> list[int]:
+def _columns_to_read(roles: Roles, schema: Any, path: str, keep_all: bool) -> list[int]:
     """Return the columns to read; raise an error unless each has one value per row."""
     names = list(schema.names)
-    found = {*roles.features, roles.label, roles.id, *roles.aside}
+    found = {*roles.features, roles.label, roles.id, *roles.aside, *roles.categorical}
+    if keep_all:
+        found |= set(range(len(names)))
     if roles.first_may_hold_ids():
         found.add(0)
     wanted = sorted(j for j in found if j is not None)
@@ -101,6 +115,11 @@ def _check_size(metadata: Any, source: Source) -> None:
 def _is_text(kind: Any) -> bool:
     """Return whether an Arrow type is text or bytes."""
     return any(word in str(kind) for word in ("string", "binary"))
+
+
+def _is_date(kind: Any) -> bool:
+    """Return whether an Arrow type is a date, or a date with the time of day."""
+    return str(kind).startswith(("date", "timestamp"))
 
 
 def _named_ids(schema: Any, roles: Roles) -> list[int]:
@@ -133,8 +152,7 @@ def _looks_like_ids(column: Any) -> bool:
     kind = str(column.type)
     if "string" in kind:
         texts = _texts(column)
-        plausible = is_mostly_text(texts) or all(map(is_whole, texts))
-        return plausible and len(set(texts)) == len(texts)
+        return all(map(is_whole, texts)) and len(set(texts)) == len(texts)
     if not kind.startswith(("int", "uint")) or column.null_count or not len(column):
         return False
     values = column.to_numpy()
@@ -163,23 +181,17 @@ def _text(value: object) -> str:
 
 def _numbers(column: Any, name: str, path: str) -> FloatArray:
     """Return an Arrow column as float64; missing cells are NaN."""
-    kind = "string" if _is_text(column.type) else str(column.type)
-    if kind == "string" and len(column):
-        raise _text_in(column, name, path)
+    kind = str(column.type)
+    if _is_date(kind):
+        days = column.to_numpy().astype("datetime64[us]") - np.datetime64(0, "D")
+        return np.asarray(days / np.timedelta64(1, "D"))
+    if kind.startswith("decimal"):
+        column, kind = column.cast("float64"), "double"
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
         raise not_numeric(path, f"{name!r} is of type {kind}")
     if column.null_count or kind == "bool":
         return np.array(column.to_pylist(), dtype=np.float64)
     return np.asarray(column.to_numpy(), dtype=np.float64)
-
-
-def _text_in(column: Any, name: str, path: str) -> InputError:
-    """Return the error for text among numbers, which names the first such cell."""
-    texts = _texts(column)
-    row = next((i for i, text in enumerate(texts) if not is_number(text)), 0)
-    return not_numeric(
-        path, f"{name!r} holds text, {quoted(texts[row])} in row {row} (from 0)"
-    )
 
 
 def read_h5ad(source: Source, options: ReadOptions) -> Table:

@@ -5,7 +5,7 @@ sorted table it would give the classes away. A column is taken for ids
 
 - if it is an index of pandas, or its name is that of an index or an id
   (``Unnamed: 0``, ``index``, ``id``, ``customer_id``, ``PassengerId``), at any place;
-- if it is the first column and holds text in nearly all rows;
+- if it is the first column, or called ``name``, and holds a different text in each row;
 - if it numbers the rows: at least 10 whole numbers without a gap, in any order. If all
   columns do, they are ranks, and only the first holds ids;
 - if it is the first column and holds different whole numbers padded with zeros.
@@ -38,10 +38,11 @@ _SURE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _ID_NAMES = re.compile(
-    r"index|idx|names?|uuid|guid|#|row[_\-. ]?(id|names?|numbers?|num|nr|no)"
+    r"index|idx|uuid|guid|#|row[_\-. ]?(id|names?|numbers?|num|nr|no)"
     r"|.*[_\-. ]id|id[_\-. ].*",
     re.IGNORECASE,
 )
+_NAMES = re.compile(r"names?", re.IGNORECASE)
 _CAMEL_NAMES = re.compile(r".*[a-z0-9](Id|ID)")
 _TEXT_NAMES = re.compile(
     r"samples?|labels?|class(es)?|target|species|genes?|cells?|subjects?|items?"
@@ -61,14 +62,21 @@ def names_ids(name: str, cells: Sequence[str]) -> bool:
     name = name.strip()
     if _SURE_NAMES.fullmatch(name):
         return True
+    if is_name_of_names(name):
+        return all(map(is_whole, cells))
     if not (_ID_NAMES.fullmatch(name) or _CAMEL_NAMES.fullmatch(name)):
         return False
     return all(is_whole(cell) or not is_value(cell) for cell in cells)
 
 
+def is_name_of_names(name: str) -> bool:
+    """Return whether a text in a column of this name is an id if all differ."""
+    return _NAMES.fullmatch(name.strip()) is not None
+
+
 def names_text(name: str) -> bool:
     """Return whether this is a common name of a column of text."""
-    known = (_TEXT_NAMES, _ID_NAMES, _CAMEL_NAMES)
+    known = (_TEXT_NAMES, _ID_NAMES, _NAMES, _CAMEL_NAMES)
     return bool(name.strip()) and (
         _SURE_NAMES.fullmatch(name.strip()) is not None
         or any(pattern.fullmatch(name.strip()) for pattern in known)

@@ -1,7 +1,8 @@
 """Read samples from a file in any supported format."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lordclust._core.typing import PathLike
@@ -11,8 +12,8 @@ from lordclust.files.edges import read_edges
 from lordclust.files.error import InputError, input_errors
 from lordclust.files.frames import read_h5ad, read_parquet
 from lordclust.files.matlab import read_mat_file
-from lordclust.files.source import Source
-from lordclust.files.table import ReadOptions, Table, checked
+from lordclust.files.source import NotUtf8Error, Source
+from lordclust.files.table import Listed, ReadOptions, Table, checked
 from lordclust.files.text import read_csv, read_tsv
 
 LOG = logging.getLogger(__name__)
@@ -38,12 +39,19 @@ def read(
     path: PathLike,
     *,
     format: str | None = None,
-    columns: str | Sequence[str | int] | None = None,
+    columns: Listed | None = None,
     label_column: str | int | None = None,
     id_column: str | int | bool | None = None,
     header: bool | str = "auto",
     precomputed: bool = False,
     numeric: Sequence[str] = (),
+    drop: Listed = (),
+    categorical: Listed = (),
+    missing: str = "error",
+    encoding: str | None = None,
+    decimal: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    cells: bool = False,
 ) -> Table:
     """Read samples, or their similarities, from a file.
 
@@ -74,6 +82,21 @@ def read(
     numeric : list of str, default=()
         Names of columns that are never ids, whatever they look like: weights, for
         example, may number the rows.
+    drop : list of str or int, or str, default=()
+        Columns to leave out.
+    categorical : list of str or int, or str, default=()
+        Columns of categories. Their cells are in ``Table.categories``, not in X.
+    missing : {"error", "keep"}, default="error"
+        Whether missing values raise an error, or are NaN in X.
+    encoding : str, optional
+        The encoding of text, such as "cp1252". By default that of the byte order mark;
+        otherwise UTF-8, or cp1252 if the text is not UTF-8.
+    decimal : {".", ","}, optional
+        The decimal sign of numbers such as 1,234 where columns do not tell.
+    kinds : dict of str to str, optional
+        ``Table.kinds`` of an earlier file by name, for columns that do not tell.
+    cells : bool, default=False
+        Keep all cells of csv, tsv and xlsx as text in ``Table.cells``.
 
     Returns
     -------
@@ -87,8 +110,12 @@ def read(
 
     Notes
     -----
-    Semicolons and tabs are recognised in csv; with semicolons, numbers may have
-    decimal commas. A list of edges has lines "a b" or "a b weight"; the graph is made
+    Semicolons and tabs are recognised in csv. Columns of text are left out. Each
+    column is decided as a whole: truth values (yes, no, TRUE) are 1 and 0, dates are
+    days since 1970, and numbers may have a currency, separators of thousands, a decimal
+    comma or a percent sign (12% is 12). What cannot be decided raises an error.
+
+    A list of edges has lines "a b" or "a b weight"; the graph is made
     symmetric by the larger weight, and duplicate edges raise an error.
 
     Columns of ids are never features, unless ``columns`` lists them. A column numbers
@@ -105,29 +132,53 @@ def read(
     >>> table.ids, table.names, table.labels.tolist()
     (['p1', 'p2'], ['length'], ['a', 'b'])
     """
-    source = Source(str(path))
+    source = Source(str(path), _check_encoding(encoding))
     if not isinstance(header, bool):
         check_choice(header, ["auto"], "header")
+    check_choice(missing, ["error", "keep"], "missing")
+    check_choice(decimal or ".", [".", ","], "decimal")
     options = ReadOptions(
-        columns, label_column, id_column, header, precomputed, numeric
-    )
+        columns, label_column, id_column, header, precomputed, numeric,
+        drop, categorical, missing, decimal, kinds or {}, cells,
+    )  # fmt: skip
     kind = _format(source.path, format, precomputed)
     damaged = (
         f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "
         "another format: write it again, or pass the format."
     )
     with input_errors(source.path, damaged):
-        table = READERS[kind](source, options)
+        try:
+            table = READERS[kind](source, options)
+        except NotUtf8Error:
+            source.fall_back()
+            table = READERS[kind](source, options)
         if label_column is not None and table.labels is None:
             raise InputError(
                 source.path,
                 f"a file of format {kind} has no column of labels, got label_column="
                 f"{label_column!r}. Leave it out.",
             )
-        table = checked(table, precomputed=precomputed or kind == "edges")
+        table = checked(
+            table, precomputed=precomputed or kind == "edges", missing=missing
+        )
+    if source.note is not None:
+        table = replace(table, notes=(source.note, *table.notes))
     for note in table.notes:
         LOG.info("%s", InputError(source.path, note))
     return table
+
+
+def _check_encoding(encoding: str | None) -> str | None:
+    """Return the name of an encoding of text."""
+    try:
+        if encoding is not None:
+            b"a".decode(encoding, "ignore")
+    except LookupError:
+        raise ValueError(
+            f"encoding must be the name of an encoding of text, got {encoding!r}. Use "
+            "for example utf-8, cp1252 or utf-16."
+        ) from None
+    return encoding
 
 
 def _format(path: str, format: str | None, precomputed: bool) -> str:

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 #: Largest number of characters of a line.
 LINE = 64 * 2**20
 _BLOCK = 1 << 20
+#: Encodings by byte order mark; that of UTF-32 begins with that of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+class NotUtf8Error(InputError):
+    """A text that was taken for UTF-8 and is not."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +40,12 @@ class Source:
     ----------
     path : str
         As it was given.
+    encoding : str, optional
+        Of text; by default it is detected.
     """
 
     path: str
+    encoding: str | None = None
 
     @lazy_property
     def _input(self) -> bytes:
@@ -54,9 +68,40 @@ class Source:
         bounded = _Bounded(gzip.GzipFile(self.path), self)
         return cast(IO[bytes], io.BufferedReader(bounded, _BLOCK))
 
+    @lazy_property
+    def detected(self) -> str:
+        """The encoding: that of a byte order mark, otherwise UTF-8."""
+        if self.encoding is not None:
+            utf8 = codecs.lookup(self.encoding).name == "utf-8"
+            return "utf-8-sig" if utf8 else self.encoding
+        with self.open() as raw:
+            head = raw.read(_BLOCK)
+        for mark, name in _MARKS.items():
+            if head.startswith(mark):
+                return name
+        even, odd = head[:1000:2].count(0), head[1:1000:2].count(0)
+        if even + odd > len(head[:1000]) // 3:  # Latin letters in UTF-16
+            return "utf-16-le" if odd > even else "utf-16-be"
+        return "utf-8"
+
+    def fall_back(self) -> None:
+        """Read text that is not UTF-8 as cp1252 from now on."""
+        vars(self)["detected"] = "cp1252"
+
+    @property
+    def note(self) -> str | None:
+        """A sentence on an encoding that was guessed."""
+        name = vars(self).get("detected", "utf-8")
+        if self.encoding is not None or name.startswith("utf-8"):
+            return None
+        return (
+            f"the text is not UTF-8 and is read as {name}. Choose otherwise with "
+            "encoding (--encoding)."
+        )
+
     @contextmanager
     def lines(self) -> Iterator[Iterator[str]]:
-        """Yield the lines of a text in UTF-8, with their line ends."""
+        """Yield the lines of a text, with their line ends."""
 
         def bounded() -> Iterator[str]:
             while line := text.readline(LINE):
@@ -68,32 +113,35 @@ class Source:
                     )
                 yield line
 
+        name = self.detected
         with self.open() as raw:
-            text = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+            text = io.TextIOWrapper(raw, name, newline="")
             try:
                 yield bounded()
-            except UnicodeDecodeError:
-                raise self._not_text() from None
+            except UnicodeError:
+                place = self._first_bad(name) or "it is truncated"
+                kind = NotUtf8Error if name == "utf-8" else InputError
+                raise kind(
+                    self.path,
+                    f"the text is not of the encoding {name} ({place}). Save it as "
+                    "UTF-8, or pass its encoding with encoding (--encoding).",
+                ) from None
 
-    def _not_text(self) -> InputError:
-        """Return the error that names the first byte that is not UTF-8."""
-        decoder, seen = codecs.getincrementaldecoder("utf-8")(), 0
+    def _first_bad(self, encoding: str) -> str | None:
+        """Return where the first byte is that is not of an encoding."""
+        decoder, seen = codecs.getincrementaldecoder(encoding)(), 0
         with self.open() as raw:
-            while block := raw.read(_BLOCK):
+            while True:
+                block = raw.read(_BLOCK)
                 kept = len(decoder.getstate()[0])
                 try:
-                    decoder.decode(block)
+                    decoder.decode(block, final=not block)
                 except UnicodeDecodeError as error:
                     at, value = seen - kept + error.start, error.object[error.start]
-                    place = f"byte {value:#04x} at position {at}"
-                    break
+                    return f"byte {value:#04x} at position {at}"
+                if not block:
+                    return None
                 seen += len(block)
-            else:
-                place = "the file is truncated"
-        return InputError(
-            self.path,
-            f"the text is not UTF-8 ({place}). Save it as UTF-8, or pass its format.",
-        )
 
 
 class _Bounded(io.RawIOBase):

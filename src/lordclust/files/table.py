@@ -1,7 +1,7 @@
 """The contents of a file of any format: samples, their names and classes."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -11,7 +11,12 @@ from scipy import sparse
 from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
 from lordclust.files.error import ROOM, InputError, printable
-from lordclust.files.ids import distinct_wholes, is_mostly_text
+from lordclust.files.ids import (
+    distinct_wholes,
+    is_missing,
+    is_mostly_text,
+    is_name_of_names,
+)
 
 #: Number of features that are mentioned if they may be ids; more are counts.
 _FEW = 2
@@ -41,7 +46,14 @@ class Table:
     source : str
         The file; "-" is standard input.
     notes : tuple of str
-        What was decided about the header and the ids, a sentence each.
+        What was decided about the columns, a sentence each.
+    kinds : list of str, optional
+        What the cells of each feature are: "number", "boolean", "percent" or "date",
+        followed by the decimal sign or the order of day and month if it was decided.
+    categories : dict of str to list of str
+        The cells of categorical columns, "" for a missing one.
+    cells : dict of str to list of str
+        All cells of text files, as they are in the file, if they were requested.
     """
 
     X: Matrix
@@ -52,6 +64,9 @@ class Table:
     label_name: str | None = None
     source: str = "-"
     notes: tuple[str, ...] = ()
+    kinds: list[str] | None = None
+    categories: dict[str, list[str]] = field(default_factory=dict)
+    cells: dict[str, list[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         n, d = self.X.shape
@@ -60,24 +75,37 @@ class Table:
         return f"Table of {n} samples, {d} features ({kind}from {source})"
 
 
+#: Columns by name or by position from 0; a text is split at commas.
+Listed: TypeAlias = str | Sequence[str | int]
+
+
+def listed(columns: Listed) -> list[str | int]:
+    """Return a list of columns."""
+    if isinstance(columns, str):
+        return [name.strip() for name in columns.split(",")]
+    return list(columns)
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of :func:`lordclust.files.read`."""
 
-    columns: str | Sequence[str | int] | None = None
+    columns: Listed | None = None
     label_column: str | int | None = None
     id_column: str | int | bool | None = None
     header: bool | str = "auto"
     precomputed: bool = False
     numeric: Sequence[str] = ()
+    drop: Listed = ()
+    categorical: Listed = ()
+    missing: str = "error"
+    decimal: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    cells: bool = False
 
     def listed(self) -> list[str | int] | None:
-        """Return the list of requested columns; text is split at commas."""
-        if self.columns is None:
-            return None
-        if isinstance(self.columns, str):
-            return [name.strip() for name in self.columns.split(",")]
-        return list(self.columns)
+        """Return the list of requested columns."""
+        return None if self.columns is None else listed(self.columns)
 
     def named(self, kind: str) -> str | None:
         """Return NAME if the columns are "kind:NAME"."""
@@ -98,6 +126,8 @@ class Roles:
     guess: bool = True
     precomputed: bool = False
     numeric: frozenset[int] = frozenset()
+    categorical: tuple[int, ...] = ()
+    dropped: frozenset[int] = frozenset()
     aside: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -112,14 +142,18 @@ class Roles:
                 None if column is None else position(column, names, width, path, what)
             )
 
-        listed, ids = options.listed(), options.id_column
+        def places(columns: Listed, what: str) -> list[int]:
+            return [position(c, names, width, path, what) for c in listed(columns)]
+
+        ids = options.id_column
         return cls(
             names,
             width,
             place(options.label_column, "label_column"),
             None if isinstance(ids, bool) else place(ids, "id_column"),
-            None if listed is None
-            else [position(c, names, width, path, "columns") for c in listed],
+            None if options.columns is None else places(options.columns, "columns"),
+            categorical=tuple(places(options.categorical, "categorical")),
+            dropped=frozenset(places(options.drop, "drop")),
             guess=ids is not False,
             precomputed=options.precomputed,
             numeric=frozenset(
@@ -129,16 +163,23 @@ class Roles:
 
     @property
     def features(self) -> list[int]:
-        """The requested columns, or all but labels and ids."""
+        """The requested columns, or all but labels and ids, as far as numeric."""
+        others = {*self.dropped, *self.categorical}
         if self.requested is not None:
-            return self.requested
-        taken = {self.label, self.id, *self.aside}
+            return [j for j in self.requested if j not in others]
+        taken = {self.label, self.id, *self.aside, *others}
         return [j for j in range(self.width) if j not in taken]
 
     def may_hold_ids(self, column: int) -> bool:
         """Return whether a column may hold ids without being declared."""
-        taken = (self.label, self.id, *(self.requested or ()), *self.numeric)
+        taken = {self.label, self.id, *(self.requested or ()), *self.numeric}
+        taken |= {*self.dropped, *self.categorical}
         return self.guess and column < self.width and column not in taken
+
+    def may_be_names(self, column: int) -> bool:
+        """Return whether a column of text is ids if all cells differ."""
+        named = self.names is not None and is_name_of_names(self.names[column])
+        return self.may_hold_ids(column) and (column == 0 or named)
 
     def first_may_hold_ids(self) -> bool:
         """Return whether the contents of the first column decide if it holds ids."""
@@ -147,6 +188,20 @@ class Roles:
     def set_aside(self, columns: Iterable[int]) -> Self:
         """Return the roles without some columns of ids among the features."""
         return replace(self, aside=frozenset(columns))
+
+    def without_text(self, columns: Sequence[int]) -> Self:
+        """Return the roles without columns of text, and say so in one line."""
+        if not columns:
+            return self
+        named = f"columns {', '.join(map(self.title, columns))} hold"
+        if len(columns) == 1:
+            named = f"column {self.title(columns[0])} holds"
+        left = "are left out" if len(columns) > 1 else "is left out"
+        roles = replace(self, dropped=self.dropped | set(columns))
+        return roles.noted(
+            f"{named} text and {left}. Use categories with categorical "
+            "(--categorical), or name the ids with id_column (--id-column)."
+        )
 
     def is_square(self, rows: int) -> bool:
         """Return whether the table holds similarities and no other column."""
@@ -242,6 +297,12 @@ class Roles:
             label_name=name(label),
             source=path,
             notes=self.notes,
+            categories={
+                name(j) or f"x{j}": [
+                    "" if is_missing(c) else c.strip() for c in texts(j)
+                ]
+                for j in self.categorical
+            },
         )
 
 
@@ -288,9 +349,9 @@ def not_numeric(path: str, what: str) -> InputError:
     """Return the error for a column that cannot be a feature."""
     return InputError(
         path,
-        f"column {what}, but features must be numbers. Leave it out with columns "
-        "(--columns), or declare it as label_column (--label-column) or id_column "
-        "(--id-column).",
+        f"column {what}, but features must be numbers. Correct the cell, leave the "
+        "column out with drop (--drop), or declare it with categorical "
+        "(--categorical), label_column (--label-column) or id_column (--id-column).",
     )
 
 
@@ -335,15 +396,15 @@ def check_sparse(X: Matrix) -> Matrix:
     return X
 
 
-def checked(table: Table, *, precomputed: bool) -> Table:
+def checked(table: Table, *, precomputed: bool, missing: str = "error") -> Table:
     """Return the table with X in float64, if a method can use it."""
     X = _real(check_sparse(table.X), table.source)
-    if X.shape[0] == 0 or X.shape[1] == 0:
+    if X.shape[0] == 0 or (X.shape[1] == 0 and not table.categories):
         raise InputError(
             table.source,
             f"the data have shape {X.shape}. Pass at least one sample and one feature.",
         )
-    _check_finite(X, table)
+    _check_finite(X, table, missing)
     if precomputed and X.shape[0] != X.shape[1]:
         raise InputError(
             table.source,
@@ -383,10 +444,11 @@ def _real(X: Matrix, path: str) -> Matrix:
     return X
 
 
-def _check_finite(X: Matrix, table: Table) -> None:
+def _check_finite(X: Matrix, table: Table, missing: str) -> None:
     """Raise an error for NaN or infinity, with the position of the first."""
     values = X.data if sparse.issparse(X) else X
-    bad: BoolArray = ~np.isfinite(values)
+    keep = missing == "keep" and not sparse.issparse(X)
+    bad: BoolArray = np.isinf(values) if keep else ~np.isfinite(values)
     if not bad.any():
         return
     row, *rest = np.argwhere(bad)[0]
@@ -399,5 +461,5 @@ def _check_finite(X: Matrix, table: Table) -> None:
         table.source,
         f"values are missing or infinite in {np.count_nonzero(bad)} of {values.size} "
         f"entries, the first in row {row}, column {name!r} (counted from 0). Fill "
-        "them, or leave these rows out.",
+        "them, or leave these rows out; --missing median and --missing drop do so.",
     )

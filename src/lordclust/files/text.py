@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -13,7 +13,6 @@ from lordclust.files.ids import (
     are_decimal_commas,
     are_row_numbers,
     are_whole,
-    is_comma_number,
     is_header,
     is_missing,
     is_mostly_text,
@@ -22,6 +21,14 @@ from lordclust.files.ids import (
 )
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Roles, Table, not_numeric, quoted
+from lordclust.files.values import (
+    Words,
+    is_amount,
+    meaning,
+    own_sign,
+    proves,
+    with_plain_numbers,
+)
 
 #: Rows, and cells, that are converted at once; their text is then dropped.
 _CHUNK, _CELLS = 5000, 1 << 22
@@ -29,6 +36,8 @@ _CHUNK, _CELLS = 5000, 1 << 22
 _HEAD, _SNIFFED = 20, 1 << 20
 #: Largest number of columns: each cell is an object for a while.
 WIDEST = 4_000_000
+#: Largest number of columns that are kept as text until the end.
+_MOST_WORDS = 10_000
 
 #: The number of the line in which a row ends, and its cells.
 Row = tuple[int, list[str]]
@@ -45,34 +54,52 @@ def read_tsv(source: Source, options: ReadOptions) -> Table:
 
 
 def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
-    """Read a table chunk by chunk."""
-    with source.lines() as lines:
-        head = _head(lines)
-        delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
-        if delimiter == "," and are_decimal_commas(head):
-            raise InputError(
-                source.path,
-                f"it looks like one column of numbers with decimal commas, such as "
-                f"{quoted(head[-1].strip())}. Write points, or semicolons between "
-                "columns.",
-            )
-        chunks = _chunks(_rows(chain(head, lines), delimiter, source.path))
-        first = next(chunks, None)
-        if first is None:
-            raise InputError(source.path, "the file is empty. Add one line per sample.")
-        has_header = _has_header(first, options, source.path)
-        names = [cell.strip() for cell in first[0][1]] if has_header else None
-        roles = Roles.of(options, names, len(first[0][1]), source.path)
-        if options.header == "auto" and any(map(is_number, names or ())):
-            roles = roles.noted(
-                "the first line is read as a header, although it holds numbers. "
-                "Choose otherwise with header=False (--header no)."
-            )
-        columns = _Columns(roles, delimiter == ";", source.path)
-        columns.add(first[has_header:])
-        for chunk in chunks:
-            columns.add(chunk)
-    return columns.table()
+    """Read a table chunk by chunk; again, if a column of numbers becomes text late."""
+    worded: set[int] = set()
+    while True:
+        with source.lines() as lines:
+            head = _head(lines)
+            delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
+            if delimiter == "," and are_decimal_commas(head):
+                raise InputError(
+                    source.path,
+                    f"it looks like one column of numbers with decimal commas, such as "
+                    f"{quoted(head[-1].strip())}. Write points, or semicolons between "
+                    "columns.",
+                )
+            rows = _rows(chain(head, lines), delimiter, source.path)
+            columns = collected(rows, options, source.path, worded, delimiter == ";")
+        if not (late := columns.late()):
+            return columns.table()
+        worded |= late
+
+
+def collected(
+    rows: Iterator[Row],
+    options: ReadOptions,
+    path: str,
+    worded: Iterable[int] = (),
+    semicolons: bool = False,
+) -> "Columns":
+    """Return the columns of all rows; ``worded`` ones are kept as text."""
+    chunks = _chunks(rows)
+    first = next(chunks, None)
+    if first is None:
+        raise InputError(path, "the file is empty. Add one line per sample.")
+    has_header = _has_header(first, options, path)
+    names = [cell.strip() for cell in first[0][1]] if has_header else None
+    roles = Roles.of(options, names, len(first[0][1]), path)
+    if options.header == "auto" and any(map(is_number, names or ())):
+        roles = roles.noted(
+            "the first line is read as a header, although it holds numbers. "
+            "Choose otherwise with header=False (--header no)."
+        )
+    columns = Columns(roles, options, semicolons, path)
+    columns.words = {j: Words() for j in worded}
+    columns.add(first[has_header:])
+    for chunk in chunks:
+        columns.add(chunk)
+    return columns
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -105,8 +132,7 @@ def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
         if len(widths) != 1 or max(widths) < 2:
             continue
         cells = [cell for row in rows[1:] or rows for cell in row]
-        sign = "," if delimiter == ";" else "."
-        share = sum(is_number(cell.replace(sign, ".")) for cell in cells) / len(cells)
+        share = sum(is_number(c) or is_amount(c) for c in cells) / len(cells)
         # "a;1,5" is as good with either: a semicolon is rarely part of a text.
         if (share, max(widths)) >= best:
             best, chosen = (share, max(widths)), delimiter
@@ -160,7 +186,10 @@ def _has_header(rows: Sequence[Row], options: ReadOptions, path: str) -> bool:
     """Return whether the first row names the columns."""
     if isinstance(options.header, bool):
         return options.header
-    found = is_header(rows[0][1], [cells for _, cells in rows[1:101]])
+    first, *below = [cells for _, cells in rows[:101]]
+    if len(first) <= _MOST_WORDS:
+        first, *below = with_plain_numbers([first, *below])
+    found = is_header(first, below)
     if found is None and not options.precomputed:  # a table of similarities is square
         raise InputError(
             path,
@@ -171,18 +200,25 @@ def _has_header(rows: Sequence[Row], options: ReadOptions, path: str) -> bool:
 
 
 @dataclass
-class _Columns:
-    """The columns of a table, while its rows are being read."""
+class Columns:
+    """The columns of a table, while its rows are being read.
+
+    Columns of plain numbers are converted at once. Others are kept as words, and
+    decided at the end; if they begin with many plain numbers, the file is read again.
+    """
 
     roles: Roles
+    options: ReadOptions
     semicolons: bool
     path: str
     chunks: list[FloatArray] = field(default_factory=list)
     texts: dict[int, list[str]] = field(default_factory=dict)  # ids, labels
+    words: dict[int, Words] = field(default_factory=dict)
+    became_words: set[int] = field(default_factory=set)
     first: list[str] | None = None  # the first column, as long as it may number rows
-    n_missing: int = 0
     first_missing: str = ""
-    signs: set[str] = field(default_factory=set)
+    signs: dict[int, str] = field(default_factory=dict)  # certain decimal signs
+    unclear: dict[int, str] = field(default_factory=dict)  # or of thousands
 
     def _guess_ids(self, cells: Sequence[Sequence[str]]) -> None:
         """Set aside columns that look like ids, by the rules of ``files.ids``."""
@@ -190,20 +226,24 @@ class _Columns:
         aside = [j for j, name in enumerate(names) if roles.may_hold_ids(j)
                  and (name or j == 0) and names_ids(name, cells[j])]  # fmt: skip
         if not aside and roles.first_may_hold_ids() and roles.set_aside([0]).features:
-            if is_mostly_text(cells[0]):
+            if roles.requested is not None and is_mostly_text(cells[0]):
                 aside = [0]
             elif len(set(cells[0])) == len(cells[0]):
                 self.first = []
         self.roles = roles = roles.set_aside(aside)
-        if not roles.features:
-            raise InputError(
-                self.path, "there is no numeric column. Add at least one feature."
-            )
-        kept = (roles.id, roles.label, *aside)
+        if not roles.features and not roles.categorical:
+            raise self._no_feature()
+        kept = {roles.id, roles.label, *aside, *roles.categorical}
+        kept |= set(range(roles.width)) if self.options.cells else set()
         self.texts = {j: [] for j in kept if j is not None}
 
+    def _no_feature(self) -> InputError:
+        return InputError(
+            self.path, "there is no numeric column. Add at least one feature."
+        )
+
     def add(self, rows: Sequence[Row]) -> None:
-        """Convert some rows; only ids and labels remain text."""
+        """Convert some rows."""
         if not rows:
             return
         lines = [line for line, _ in rows]
@@ -211,7 +251,7 @@ class _Columns:
         if not self.chunks:
             self._guess_ids(cells)
         features = self.roles.features
-        X = np.empty((len(rows), len(features)))
+        X = np.full((len(rows), len(features)), np.nan)
         for place, column in enumerate(features):
             X[:, place] = self._numbers(cells[column], column, lines)
         self._note_missing(X, cells, lines)
@@ -224,59 +264,93 @@ class _Columns:
 
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]
-    ) -> FloatArray:
-        """Return the numbers of a column, NaN for missing ones."""
+    ) -> FloatArray | float:
+        """Return the numbers of a column, NaN for missing ones and for words."""
+        if column in self.words:
+            self.words[column].add(cells, lines)
+            return np.nan
+        if column in self.became_words:
+            return np.nan
+        found = self._plain(cells, column)
+        if found is not None:
+            return found
+        if self.chunks:
+            self.became_words.add(column)
+        else:
+            self._check_words()
+            self.words[column] = Words()
+            self.words[column].add(cells, lines)
+        return np.nan
+
+    def _plain(self, cells: Sequence[str], column: int) -> FloatArray | None:
+        """Return the numbers of a column if its cells are plain numbers or missing."""
         text = " ".join(cells)
-        if self.semicolons:
-            self._note_signs(text, column)
-            cells = [cell.replace(",", ".") for cell in cells] if "," in text else cells
-        if "_" not in text:
-            try:
-                return np.fromiter(map(float, cells), np.float64, len(cells))
-            except ValueError:
-                pass  # find the invalid cell below
-        filled = ["nan" if is_missing(cell) else cell for cell in cells]
-        for cell, line in zip(filled, lines, strict=True):
-            if not is_number(cell):
-                raise self._not_a_number(cell, column, line)
-        return np.array(filled, dtype=np.float64)
+        sign = "," if "," in text else "."
+        if sign == ",":
+            if not self.semicolons or "." in text:
+                return None
+            cells = [cell.replace(",", ".") for cell in cells]
+        if "_" in text:
+            return None
+        try:
+            X = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            filled = ["nan" if is_missing(cell) else cell for cell in cells]
+            if not all(map(is_number, filled)):
+                return None
+            X = np.array(filled, dtype=np.float64)
+        if sign in text and column not in self.signs:
+            if proves(sign, text):
+                self.signs[column] = sign
+            else:
+                self.unclear[column] = sign
+        return X
 
-    def _not_a_number(self, cell: str, column: int, line: int) -> InputError:
-        """Return the error for a cell with text."""
-        name = self.roles.title(column)
-        if is_comma_number(cell):
-            return InputError(
-                self.path,
-                f"column {name} holds {cell!r} in line {line}: decimal commas are "
-                "only allowed if semicolons separate the cells. Write 1.5 for 1,5.",
-            )
-        return not_numeric(
-            self.path, f"{name} holds text, {quoted(cell)} in line {line}"
-        )
-
-    def _note_signs(self, text: str, column: int) -> None:
-        """Raise an error if some numbers have decimal points and others commas."""
-        self.signs.update(sign for sign in ",." if sign in text)
-        if len(self.signs) == 2:
+    def _check_words(self) -> None:
+        """Raise an error if most columns of a very wide table hold text."""
+        if len(self.words) >= _MOST_WORDS:
             raise InputError(
                 self.path,
-                f"numbers up to column {self.roles.title(column)} have decimal commas "
-                "and points. Use one of them, and no separator for thousands.",
+                f"more than {_MOST_WORDS} columns hold text, but features must be "
+                "numbers. Choose the columns with columns (--columns).",
             )
 
     def _note_missing(
         self, X: FloatArray, cells: Sequence[Sequence[str]], lines: list[int]
     ) -> None:
-        """Count missing values, and remember the first."""
-        bad = np.argwhere(~np.isfinite(X))
-        if len(bad) and not self.n_missing:
-            row, place = bad[0]
+        """Remember the first missing value."""
+        bad = np.isinf(X) if self.options.missing == "keep" else ~np.isfinite(X)
+        bad[:, [j in self.words or j in self.became_words
+                for j in self.roles.features]] = False  # fmt: skip
+        if not self.first_missing and bad.any():
+            row, place = np.argwhere(bad)[0]
             column = self.roles.features[place]
             self.first_missing = (
-                f"{quoted(cells[column][row])} in line {lines[row]}, "
-                f"column {self.roles.title(column)}"
+                f"{quoted(cells[column][row])} in line {lines[row]}, column "
+                f"{self.roles.title(column)}"
             )
-        self.n_missing += len(bad)
+
+    def late(self) -> set[int]:
+        """Return the columns that should have been kept as words.
+
+        A separator that may be decimal or of thousands is as in the other columns.
+        """
+        sign = self._sign()
+        unclear = {j: s for j, s in self.unclear.items() if j not in self.signs}
+        other = {j for j, s in unclear.items() if s != (self._hint(j) or sign or ".")}
+        return (self.became_words | other) - set(self.words)
+
+    def _sign(self) -> str:
+        """Return the decimal sign that was requested, or that all columns have."""
+        if self.options.decimal is not None:
+            return self.options.decimal
+        found = {*self.signs.values(), *map(own_sign, self.words.values())} - {""}
+        return found.pop() if len(found) == 1 else ""
+
+    def _hint(self, column: int) -> str:
+        """Return the style of a column in an earlier file."""
+        name = self.roles.names[column] if self.roles.names else f"x{column}"
+        return self.options.kinds.get(name, "").partition(" ")[2]
 
     def table(self) -> Table:
         """Return the table, if no value is missing."""
@@ -284,16 +358,10 @@ class _Columns:
             raise InputError(
                 self.path, "there is a header but no sample. Add one line per sample."
             )
-        if self.n_missing:
-            cells = sum(chunk.size for chunk in self.chunks)
-            raise InputError(
-                self.path,
-                f"values are missing or infinite in {self.n_missing} of {cells} cells, "
-                f"the first is {self.first_missing}. Fill them, or leave out these "
-                "rows or columns.",
-            )
         X = np.concatenate(self.chunks)
         self.chunks.clear()
+        kinds, X = self.read_words(X)
+        self._check_missing(X)
         square = self.roles.is_square(len(X))
         if self.first and not square and are_row_numbers(self.first):
             self.roles, self.texts[0] = self.roles.set_aside([0]), self.first
@@ -301,4 +369,85 @@ class _Columns:
         self.roles, X, numbers = self.roles.without_row_numbers(X)
         self.texts |= numbers
         roles = self.roles.with_ids(self.texts.__getitem__, self.path)
-        return roles.table(X, self.texts.__getitem__, self.path)
+        table = roles.table(X, self.texts.__getitem__, self.path)
+        found = [kinds.get(j) or self._plain_kind(j) for j in roles.features]
+        return replace(table, kinds=found, cells=self._cells())
+
+    def read_words(self, X: FloatArray) -> tuple[dict[int, str], FloatArray]:
+        """Return the kinds of columns kept as words, and X with their values.
+
+        Text is left out, or the ids.
+        """
+        before, sign = self.roles.features, self._sign()
+        readings = {
+            j: meaning(w, self.roles.title(j), self.path, self._hint(j) or sign)
+            for j, w in self.words.items()
+        }
+        for j, reading in readings.items():
+            if reading.kind != "text":
+                X[:, before.index(j)] = reading.values
+        self._leave_out_text({j: reading.kind for j, reading in readings.items()})
+        features = self.roles.features
+        read = {j: readings[j] for j in features if j in readings}
+        if read:
+            shown = (f"{self.roles.title(j)} ({r.example})" for j, r in read.items())
+            self.roles = replace(self.roles, numeric=self.roles.numeric | set(read))
+            self.roles = self.roles.noted(f"read as numbers: {', '.join(shown)}.")
+        kinds = {j: f"{r.kind} {r.style}".strip() for j, r in read.items()}
+        kept = [before.index(j) for j in features]
+        return kinds, X if len(kept) == len(before) else X[:, kept]
+
+    def _leave_out_text(self, kinds: dict[int, str]) -> None:
+        """Set aside columns of text: one of them may be the ids."""
+        roles = self.roles
+        text = [j for j, kind in kinds.items() if kind == "text"]
+        if text and (roles.requested is not None or roles.precomputed):
+            raise self._text_in(text[0])
+        if roles.id is None and not roles.aside:
+            plausible = (j for j in sorted(kinds) if kinds[j] in ("text", "date"))
+            ids = [j for j in plausible
+                   if roles.may_be_names(j) and self.words[j].all_differ()]  # fmt: skip
+            roles = roles.set_aside(ids[:1])
+            self.texts |= {j: self.words[j].texts() for j in roles.aside}
+        self.roles = roles.without_text([j for j in text if j not in roles.aside])
+        if not self.roles.features and not roles.categorical:
+            raise self._no_feature()
+
+    def _text_in(self, column: int) -> InputError:
+        """Return the error for a column of text that was requested as a feature."""
+        words = self.words[column]
+        place = next(i for i, cell in enumerate(words.places) if not is_missing(cell))
+        return not_numeric(
+            self.path, f"{self.roles.title(column)} holds text, {words.where(place)}"
+        )
+
+    def _check_missing(self, X: FloatArray) -> None:
+        """Raise an error if values are missing, unless that is allowed."""
+        bad = np.isinf(X) if self.options.missing == "keep" else ~np.isfinite(X)
+        if not bad.any():
+            return
+        for column in self.roles.features:
+            words = self.words.get(column, Words())
+            for place, cell in enumerate(words.places):
+                if not self.first_missing and is_missing(cell):
+                    self.first_missing = (
+                        f"{words.where(place)}, column {self.roles.title(column)}"
+                    )
+        raise InputError(
+            self.path,
+            f"values are missing or infinite in {np.count_nonzero(bad)} of {X.size} "
+            f"cells, the first is {self.first_missing}. Fill them, or leave out these "
+            "rows or columns; --missing median and --missing drop do so.",
+        )
+
+    def _plain_kind(self, column: int) -> str:
+        """Return the kind of a column of plain numbers."""
+        sign = self.signs.get(column) or self.unclear.get(column, "")
+        return f"number {sign}".strip()
+
+    def _cells(self) -> dict[str, list[str]]:
+        """Return all cells, if they were requested."""
+        if not self.options.cells:
+            return {}
+        names = self.roles.names or [f"x{j}" for j in range(self.roles.width)]
+        return {name: self.texts[j] for j, name in enumerate(names)}
