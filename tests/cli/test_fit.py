@@ -146,6 +146,8 @@ def test_json_describes_the_run(run, points, tmp_path, rows):
         "n_features": 2,
         "precomputed": False,
         "scale": "none",
+        "columns": ["x", "y"],
+        "missing": "error",
     }
     labels = [int(row["label"]) for row in rows(out)]
     assert document["sizes"] == np.bincount(labels, minlength=3).tolist()

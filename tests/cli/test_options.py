@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust.cli.options import grid, numbers, tau
-from lordclust.cli.scaling import Scaling
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
@@ -54,35 +53,3 @@ def test_grids():
 def test_bad_grids(text):
     with pytest.raises(click.BadParameter, match="not an increasing grid"):
         grid(text)
-
-
-@given(st.sampled_from(["minmax", "zscore"]), st.integers(0, 2**32 - 1))
-def test_scaling_survives_a_file_in_every_bit(kind, seed):
-    X = np.random.default_rng(seed).normal(size=(7, 3)) * 10.0 ** np.arange(3)
-    X[:, 1] = 4.0
-    scaling = Scaling.of(kind, X)
-    again = Scaling.from_json(scaling.to_json())
-    assert np.array_equal(again.apply(X), scaling.apply(X))
-    Z = scaling.apply(X)
-    assert np.all(Z[:, 1] == 0)
-    if kind == "minmax":
-        np.testing.assert_allclose((Z[:, 0].min(), Z[:, 0].max()), (0, 1), atol=1e-12)
-    else:
-        np.testing.assert_allclose((Z[:, 0].mean(), Z[:, 0].std()), (0, 1), atol=1e-9)
-
-
-def test_scaling_refuses_other_features():
-    scaling = Scaling.of("zscore", np.eye(3))
-    with pytest.raises(ValueError, match="2 features, but the model was fitted to 3"):
-        scaling.apply(np.eye(2))
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [{}, [], {"kind": "x", "shift": [1], "width": [0]},
-     {"kind": "x", "shift": [1], "width": [1, 2]},
-     {"kind": "x", "shift": ["a"], "width": [1]}],
-)  # fmt: skip
-def test_a_damaged_scaling_is_refused(kept):
-    with pytest.raises(ValueError, match="cannot be read"):
-        Scaling.from_json(kept)

@@ -34,7 +34,6 @@ from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display, FitProgress
 
 if TYPE_CHECKING:
-    from lordclust.cli.samples import Samples
     from lordclust.cli.summary import Run
     from lordclust.result import TauPath
 
@@ -72,9 +71,7 @@ if TYPE_CHECKING:
     "labels.",
 )
 @names_option
-@click.option(
-    "--join", is_flag=True, help="Add the columns of INPUT that were read to --output."
-)
+@click.option("--join", is_flag=True, help="Add the columns of INPUT to --output.")
 @click.option("--model", metavar="FILE", help="Model for `lordclust predict`.")
 @report_option
 @title_option
@@ -129,7 +126,7 @@ def fit(
 
     \b
       lordclust fit iris.csv -k 3 --label-column species -o labels.csv
-      lordclust fit customers.csv -k 4 --scale zscore --profiles -
+      lordclust fit customers.csv -k 4 --categorical plan --missing median
       lordclust fit graph.mtx -k 10 --precomputed --proportions equal --tau 0.3
       lordclust fit people.csv -k 4 --cluster-sizes 25,25,25,25 --id-column name
       lordclust fit people.csv -k 4 --cannot-link rivals.csv --links hard
@@ -159,11 +156,14 @@ def fit(
     from lordclust.cli.fitting import fit_model
     from lordclust.cli.links import Pairs, read_pairs
     from lordclust.cli.samples import read_input
+    from lordclust.cli.tables import check_join
 
     with Display(quiet=quiet) as display, interruptible() as interrupts:
-        samples, scaling = read_input(input_, request, reading, scale, display)
+        samples, preparation = read_input(
+            input_, request, reading, scale, display, cells=join
+        )
         if join:
-            _check_join(samples)
+            check_join(samples)
         files = (must_link, cannot_link)
         pairs = Pairs(*(read_pairs(file, samples) if file else None for file in files))
         text = f"Fitting {type(estimator).__name__} to {samples.count}"
@@ -176,7 +176,7 @@ def fit(
         fitted = fit_model(estimator, samples, progress, checkpoint, pairs)
         interrupted = interrupts.requested
         run = summary.Run(
-            method, request.seed, samples, scaling, fitted, interrupted, pairs
+            method, request.seed, samples, preparation, fitted, interrupted, pairs
         )
         _check_result(run, outputs, strict=strict)
         path = None
@@ -217,17 +217,6 @@ def _check_names(names: list[str] | None, request: FitRequest) -> list[str] | No
         return check_names(names, request.n_clusters)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
-
-
-def _check_join(samples: Samples) -> None:
-    """Raise an error if INPUT has no columns that could be written."""
-    from scipy import sparse
-
-    if samples.precomputed or sparse.issparse(samples.raw):
-        raise click.UsageError(
-            "--join is for tables of features, but INPUT contains similarities or a "
-            "sparse matrix. Leave it out."
-        )
 
 
 def _make_estimator(
@@ -303,8 +292,11 @@ def _writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
             out.write(summary.to_json(document))
 
     def write_model(file: str, force: bool) -> None:
-        scaling = None if run.scaling is None else run.scaling.to_json()
-        extras = {"scaling": scaling, "names": samples.names, "clusters": look.names}
+        extras = {
+            "preparation": None if samples.precomputed else run.preparation.to_json(),
+            "names": samples.names,
+            "clusters": look.names,
+        }
         model.save(file, force=force, extras=extras)
 
     def write_report(file: str, force: bool) -> None:
@@ -312,6 +304,9 @@ def _writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
         facts = {n: document[n] for n in names if document.get(n) is not None}
         if run.interrupted:
             facts["interrupted"] = "yes, this is the best result so far"
+        used = {n: document["input"][n] for n in ("columns", "scale", "missing")}
+        used["columns"] = ", ".join(used["columns"] or []) or None
+        facts = {n: v for n, v in used.items() if v is not None} | facts
         facts = {"input": samples.source, **facts, **document["versions"]}
         pages.write_page(
             file, force, model, path, samples,

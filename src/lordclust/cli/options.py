@@ -18,7 +18,7 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 TAU_RULES = ("auto", "n", "blocks")
-SCALES = ("none", "minmax", "zscore")
+SCALES = ("auto", "none", "minmax", "zscore")
 
 
 def numbers(
@@ -140,6 +140,8 @@ class InputOptions:
     precomputed: bool
     format_: str | None
     drop: list[str] | None
+    categorical: list[str] | None
+    missing: str | None
     encoding: str | None
     decimal: str | None
 
@@ -188,6 +190,20 @@ _INPUT_OPTIONS = {
         type=listed,
         metavar="A,B,...",
         help="Columns to leave out; columns of text are left out anyway.",
+    ),
+    "categorical": click.option(
+        "--categorical",
+        type=listed,
+        metavar="A,B,...",
+        help="Columns of categories, each with the weight of one numeric column.",
+    ),
+    "missing": click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "median"]),
+        default="error",
+        show_default=True,
+        help="Missing values. drop: leave these samples out. median: fill them, "
+        "categories with the most frequent one.",
     ),
     "id_column": click.option(
         "--id-column",
@@ -337,9 +353,10 @@ checkpoint_option = click.option(
 scale_option = click.option(
     "--scale",
     type=click.Choice(SCALES),
-    default="none",
+    default="auto",
     show_default=True,
-    help="minmax: features from 0 to 1. zscore: mean 0, variance 1.",
+    help="minmax: features from 0 to 1. zscore: mean 0, variance 1. auto: zscore if "
+    "standard deviations differ by more than a factor of 10, otherwise none.",
 )
 report_option = click.option(
     "--report", metavar="FILE", help="Interactive report, one HTML file."

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Label samples -1 that are farther from the others than any fitted one.",
 )
-@input_options("weight_column", "known_labels", "precomputed")
+@click.option("--join", is_flag=True, help="Add the columns of INPUT to --output.")
+@input_options(
+    "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
+)
 @force_option
 @quiet_option
 def predict(
@@ -56,15 +59,16 @@ def predict(
     proportions: list[float] | str | None,
     cluster_sizes: list[int] | None,
     outliers: bool,
+    join: bool,
     reading: InputOptions,
     force: bool,
     quiet: bool,
 ) -> None:
     """Assign the samples in INPUT to the clusters of MODEL, made by `lordclust fit`.
 
-    Each sample is treated independently, and scaled like the samples that the model
-    was fitted to. With --proportions or --cluster-sizes the labels of the
-    batch meet them exactly.
+    Each sample is treated independently. Its columns are read, filled and scaled like
+    those of the samples that the model was fitted to. With --proportions or
+    --cluster-sizes the labels of the batch meet them exactly.
 
     \b
       lordclust fit old.csv -k 3 -o labels.csv --model m.lord
@@ -82,13 +86,15 @@ def predict(
     targets = {"--output": output, "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
-    from lordclust.cli.tables import check_formats, sample_writers
+    from lordclust.cli.tables import check_formats, check_join, sample_writers
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         saved = SavedModel.read(model)
         display.stage(f"Reading {input_}")
-        samples = saved.samples(input_, reading)
+        samples = saved.samples(input_, reading, cells=join)
+        if join:
+            check_join(samples)
         display.stage(f"Predicting {samples.size}")
         P = saved.model.predict_proba(samples.X)
         if proportions is None and cluster_sizes is None:
@@ -98,7 +104,7 @@ def predict(
             labels = saved.model.assign(
                 samples.X, proportions=shares, cluster_sizes=cluster_sizes
             )
-        writers = sample_writers(samples, labels, P, names=saved.clusters)
+        writers = sample_writers(samples, labels, P, names=saved.clusters, join=join)
         outputs.write(writers, interrupts)
     if not quiet:
         say(_summary(samples, labels, P.shape[1]))

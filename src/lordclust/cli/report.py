@@ -21,7 +21,9 @@ from lordclust.cli.progress import Display
 @click.argument("model", metavar="MODEL")
 @click.argument("input_", metavar="[INPUT]", required=False)
 @click.option("-o", "--output", metavar="FILE", required=True, help="The HTML file.")
-@input_options("weight_column", "known_labels", "precomputed")
+@input_options(
+    "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
+)
 @names_option
 @title_option
 @force_option

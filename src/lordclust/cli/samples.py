@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -13,11 +13,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from lordclust import files
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import BoolArray, FloatArray, IntArray
 from lordclust.cli.options import FitRequest, InputOptions, is_precomputed
 from lordclust.cli.progress import Display
-from lordclust.cli.scaling import Scaling
 from lordclust.files.table import Matrix, text_array
+
+if TYPE_CHECKING:
+    from lordclust.cli.preparation import Preparation
 
 #: Columns of the output tables; an id column of such a name is called id.
 OWN = re.compile(r"label|probability|uncertainty|p\d+|tau=.*")
@@ -38,6 +40,32 @@ class Samples:
     precomputed: bool
     raw: Matrix  # X before scaling
     others: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    kinds: list[str] | None = None
+    categories: Mapping[str, list[str]] = field(default_factory=dict)
+    cells: Mapping[str, list[str]] = field(default_factory=dict)  # of all rows
+    all_ids: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    kept: BoolArray | None = None  # rows that are samples, if some are left out
+
+    def only(self, kept: BoolArray) -> Samples:
+        """Return some of the samples; ``cells`` and ``all_ids`` are of all."""
+
+        def part(values: Any) -> Any:
+            return None if values is None else values[kept]
+
+        categories = {name: [c for c, keep in zip(cells, kept, strict=True) if keep]
+                      for name, cells in self.categories.items()}  # fmt: skip
+        return replace(
+            self,
+            X=self.X[kept],
+            ids=self.ids[kept],
+            labels=part(self.labels),
+            weight=part(self.weight),
+            known=part(self.known),
+            raw=self.raw[kept],
+            others={name: part(column) for name, column in self.others.items()},
+            categories=categories,
+            kept=kept,
+        )
 
     @property
     def count(self) -> str:
@@ -57,23 +85,32 @@ def read_input(
     reading: InputOptions,
     scale: str,
     display: Display,
-) -> tuple[Samples, Scaling | None]:
-    """Read INPUT and scale it."""
+    *,
+    cells: bool = False,
+) -> tuple[Samples, Preparation]:
+    """Read INPUT, and turn its columns into features."""
+    from lordclust.cli.preparation import Preparation
+
     precomputed = is_precomputed(request, reading)
-    if precomputed and scale != "none":
-        raise click.UsageError(
-            f"--scale {scale} is for features, but INPUT contains similarities. "
-            "Leave it out."
-        )
+    for option, value in (("--scale", scale), ("--missing", reading.missing)):
+        if precomputed and value not in ("none", "auto", "error"):
+            raise click.UsageError(
+                f"{option} {value} is for features, but INPUT contains similarities. "
+                "Leave it out."
+            )
     display.stage(f"Reading {source}")
-    samples = read_samples(source, reading, precomputed=precomputed)
-    scaling = Scaling.of(scale, samples.X)
-    if scaling is None:
-        return samples, None
-    return replace(samples, X=scaling.apply(samples.X)), scaling
+    samples = read_samples(source, reading, precomputed=precomputed, cells=cells)
+    return Preparation.fit(samples, reading.missing or "error", scale)
 
 
-def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Samples:
+def read_samples(
+    source: str,
+    reading: InputOptions,
+    *,
+    precomputed: bool,
+    cells: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> Samples:
     """Read INPUT, and separate the columns that are not features."""
     known_name, as_text = reading.known_labels, reading.label_column is None
     # Only the one column of labels may have empty cells; others are read as numbers.
@@ -94,37 +131,46 @@ def read_samples(source: str, reading: InputOptions, *, precomputed: bool) -> Sa
         drop=reading.drop or (),
         encoding=reading.encoding,
         decimal=reading.decimal,
+        categorical=reading.categorical or (),
+        missing="error" if reading.missing in (None, "error") else "keep",
+        kinds=kinds,
+        cells=cells,
     )
-    taken, X, names = _set_aside(table, aside)
+    taken, table = _set_aside(table, aside)
     known = None
     if known_name:
-        cells = table.labels if as_text else taken[known_name]
-        known = _known(cells, known_name)
+        known = _known(table.labels if as_text else taken[known_name], known_name)
     others = dict(taken)
     if table.labels is not None:
         others[table.label_name or "class"] = table.labels
     rename = not table.id_name or OWN.fullmatch(table.id_name)
+    X = table.X
+    ids = np.arange(X.shape[0]) if table.ids is None else text_array(table.ids)
     return Samples(
         source=source,
         X=X,
-        ids=np.arange(X.shape[0]) if table.ids is None else text_array(table.ids),
+        ids=ids,
         id_name="id" if rename else str(table.id_name),
-        names=names,
+        names=table.names,
         labels=None if known_name and as_text else table.labels,
         weight=taken.get(reading.weight_column or ""),
         known=known,
         precomputed=precomputed,
         raw=X,
         others=others,
+        kinds=table.kinds,
+        categories=table.categories,
+        cells={n: c for n, c in table.cells.items() if n != table.id_name},
+        all_ids=ids,
     )
 
 
 def _set_aside(
     table: files.Table, aside: list[str]
-) -> tuple[dict[str, FloatArray], Matrix, list[str] | None]:
-    """Return columns by name, and X and its names without them."""
+) -> tuple[dict[str, FloatArray], files.Table]:
+    """Return columns by name, and the table without them."""
     if not aside:
-        return {}, table.X, table.names
+        return {}, table
     names = list(table.names or [])
     for name in aside:
         if name not in names:
@@ -135,7 +181,12 @@ def _set_aside(
     X = sparse.csc_array(table.X).toarray() if sparse.issparse(table.X) else table.X
     taken = {name: np.asarray(X[:, names.index(name)]) for name in aside}
     keep = [i for i, name in enumerate(names) if name not in aside]
-    return taken, np.ascontiguousarray(X[:, keep]), [names[i] for i in keep]
+    return taken, replace(
+        table,
+        X=np.ascontiguousarray(X[:, keep]),
+        names=[names[i] for i in keep],
+        kinds=None if table.kinds is None else [table.kinds[i] for i in keep],
+    )
 
 
 def _known(cells: npt.ArrayLike | None, name: str) -> IntArray:

@@ -8,49 +8,59 @@ from typing import Any
 import numpy as np
 
 from lordclust.cli.options import InputOptions
+from lordclust.cli.preparation import Preparation, texts
 from lordclust.cli.samples import Samples, read_samples
-from lordclust.cli.scaling import Scaling
 from lordclust.files import InputError
 from lordclust.methods._saving import load_model
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model file: the model, and the names and scaling saved with it."""
+    """A model file: the model, and what was saved with it."""
 
     path: str
     model: Any
     names: list[str] | None
-    scaling: Scaling | None
+    preparation: Preparation | None
     clusters: list[str] | None  # their names
 
     @classmethod
     def read(cls, path: str) -> SavedModel:
-        """Read a model file; one saved from Python may have no names or scaling."""
+        """Read a model file; one saved from Python may have nothing else."""
         model = load_model(path)
         extras = getattr(model, "extras_", None)
         extras = extras if isinstance(extras, dict) else {}
-        scaling = Scaling.from_json(extras.get("scaling"))
-        clusters = _texts(extras.get("clusters"))
+        preparation = Preparation.from_json(
+            extras.get("preparation", extras.get("scaling"))  # an old one is refused
+        )
+        clusters = texts(extras.get("clusters"))
         if clusters is not None and len(clusters) != model.membership_.shape[1]:
             clusters = None
-        return cls(path, model, _texts(extras.get("names")), scaling, clusters)
+        return cls(path, model, texts(extras.get("names")), preparation, clusters)
 
-    def samples(self, source: str, reading: InputOptions) -> Samples:
-        """Read INPUT: the same columns by name, scaled in the same way."""
-        if reading.columns is None and self.names is not None:
-            reading = replace(reading, columns=tuple(self.names))
-        samples = read_samples(source, reading, precomputed=False)
-        expected = self.model.n_features_in_
+    def samples(
+        self, source: str, reading: InputOptions, *, cells: bool = False
+    ) -> Samples:
+        """Read INPUT: the same columns by name, prepared in the same way."""
+        how = self.preparation
+        names = self.names if how is None else how.names
+        if reading.columns is None and names is not None:
+            reading = replace(reading, columns=tuple(names))
+        if how is not None:
+            levels = list(how.levels) or None
+            reading = replace(reading, categorical=levels, missing=how.missing)
+        kinds = dict(zip(names or (), (how and how.kinds) or (), strict=False))
+        samples = read_samples(
+            source, reading, precomputed=False, cells=cells, kinds=kinds
+        )
+        expected = self.model.n_features_in_ if how is None else how.d
         if samples.X.shape[1] != expected:
             raise InputError(
                 source,
                 f"it has {samples.X.shape[1]} features, but the model was fitted to "
                 f"{expected}. Choose them with --columns.",
             )
-        if self.scaling is None:
-            return samples
-        return replace(samples, X=self.scaling.apply(samples.X))
+        return samples if how is None else how.apply(samples)
 
     def fitted_samples(self, source: str | None, reading: InputOptions) -> Samples:
         """Return the samples of the fit, from INPUT or from the model itself."""
@@ -85,12 +95,5 @@ class SavedModel:
             weight=None,
             known=None,
             precomputed=precomputed,
-            raw=X if self.scaling is None else self.scaling.undo(X),
+            raw=X if self.preparation is None else self.preparation.undo(X),
         )
-
-
-def _texts(value: object) -> list[str] | None:
-    """Return a list of texts from a model file, None if it is anything else."""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return value
-    return None

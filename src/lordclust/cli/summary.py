@@ -13,11 +13,13 @@ from lordclust._core.validation import is_auto
 from lordclust._core.versions import library_versions
 from lordclust.cli.fitting import Fitted
 from lordclust.cli.links import NONE, Pairs, kept
+from lordclust.cli.preparation import Preparation
 from lordclust.cli.samples import Samples
-from lordclust.cli.scaling import Scaling
 
 #: Number of cluster sizes shown in the summary.
 FEW = 12
+#: What the summary says about the scaling of features.
+SCALED = {"none": "not scaled", "zscore": "z-scores", "minmax": "from 0 to 1"}
 #: With more samples, the silhouette is that of a random part of them.
 SILHOUETTE_SAMPLES = 5000
 
@@ -74,7 +76,7 @@ class Run(NamedTuple):
     method: str
     seed: int | None
     samples: Samples
-    scaling: Scaling | None
+    preparation: Preparation
     fitted: Fitted
     interrupted: bool
     pairs: Pairs = NONE
@@ -105,7 +107,9 @@ def facts(run: Run) -> dict[str, Any]:
             "n_samples": n,
             "n_features": None if samples.precomputed else d,
             "precomputed": samples.precomputed,
-            "scale": "none" if run.scaling is None else run.scaling.kind,
+            "scale": run.preparation.scaling.kind,
+            "columns": run.preparation.columns,
+            "missing": run.preparation.missing,
         },
         "warnings": fitted.warnings,
         "versions": library_versions(),
@@ -148,8 +152,10 @@ def lines(run: Run) -> list[str]:
     used = [size for size in sizes if size]
     shown = ", ".join(map(str, used[:FEW])) + (", ..." if len(used) > FEW else "")
     empty = len(sizes) - len(used)
+    scale = run.preparation.scaling.kind
+    scaled = "" if samples.precomputed else f" ({SCALED.get(scale, scale)})"
     text = [
-        f"{run.method}: {samples.size}, {fitted.seconds:.2f} s",
+        f"{run.method}: {samples.size}{scaled}, {fitted.seconds:.2f} s",
         f"{len(used)} clusters of {shown} samples"
         + (f" ({empty} of {len(sizes)} are empty)" if empty else ""),
     ]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from lordclust import files
 from lordclust._core.typing import FloatArray, IntArray
@@ -21,6 +22,7 @@ from lordclust.cli.samples import Samples
 from lordclust.cli.summary import to_json
 from lordclust.files.atomic import is_stream
 from lordclust.files.error import visible
+from lordclust.files.table import text_array
 from lordclust.files.writing import WRITABLE
 from lordclust.profiles import Profiles
 from lordclust.rounding.labels import normalized_entropy
@@ -57,8 +59,10 @@ def sample_writers(
             own = np.where(labels < 0, 0.0, P[np.arange(len(P)), labels])
             columns["probability"] = np.round(own, DIGITS)
             columns["uncertainty"] = np.round(normalized_entropy(P), DIGITS)
-        for name, column in _joined(samples).items() if join else ():
-            columns[f"{name}_input" if name in columns else name] = column
+        if join:
+            columns = _with_dropped(columns, samples)
+            for name, column in _joined(samples).items():
+                columns[f"{name}_input" if name in columns else name] = column
         write(file, columns, force)
 
     def write_probabilities(file: str, force: bool) -> None:
@@ -68,8 +72,32 @@ def sample_writers(
     return {"--output": write_labels, "--proba": write_probabilities}
 
 
+def check_join(samples: Samples) -> None:
+    """Raise an error if INPUT has no columns that could be written."""
+    if samples.precomputed or sparse.issparse(samples.raw):
+        raise click.UsageError(
+            "--join is for tables of features, but INPUT contains similarities or a "
+            "sparse matrix. Leave it out."
+        )
+
+
+def _with_dropped(
+    columns: dict[str, npt.NDArray[Any]], samples: Samples
+) -> dict[str, npt.NDArray[Any]]:
+    """Return columns with empty cells for the rows that were left out."""
+    if samples.kept is None or not samples.cells:
+        return columns
+    full = {}
+    for name, column in columns.items():
+        full[name] = np.full(len(samples.kept), "", dtype=object)
+        full[name][samples.kept] = [str(value) for value in column.tolist()]
+    return full | {samples.id_name: samples.all_ids}
+
+
 def _joined(samples: Samples) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of INPUT, whole numbers as such."""
+    """Return the columns of INPUT: as they are in a text, or whole numbers as such."""
+    if samples.cells:
+        return {name: text_array(cells) for name, cells in samples.cells.items()}
     names = samples.names or [f"x{j}" for j in range(samples.raw.shape[1])]
     columns: dict[str, npt.NDArray[Any]] = dict(zip(names, samples.raw.T, strict=True))
     columns |= samples.others

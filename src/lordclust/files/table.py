@@ -298,7 +298,7 @@ class Roles:
             source=path,
             notes=self.notes,
             categories={
-                name(j) or f"x{j}": [
+                name(j) or str(j): [
                     "" if is_missing(c) else c.strip() for c in texts(j)
                 ]
                 for j in self.categorical

@@ -349,7 +349,7 @@ class Columns:
 
     def _hint(self, column: int) -> str:
         """Return the style of a column in an earlier file."""
-        name = self.roles.names[column] if self.roles.names else f"x{column}"
+        name = self.roles.names[column] if self.roles.names else str(column)
         return self.options.kinds.get(name, "").partition(" ")[2]
 
     def table(self) -> Table:

@@ -22,6 +22,7 @@ from datetime import date
 
 import numpy as np
 
+from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import BoolArray, FloatArray, IntArray
 from lordclust.files.error import InputError
 from lordclust.files.ids import is_missing, is_value
@@ -76,6 +77,11 @@ class Words:
     lines: list[int] = field(default_factory=list)  # where each cell is first
     codes: list[IntArray] = field(default_factory=list)
     unit: str = "line {}"
+
+    @lazy_property
+    def amounts(self) -> list[tuple[Mapping[str, float], str]]:
+        """The values of each cell by decimal sign, and its unit, once all are added."""
+        return [_amount(cell.strip()) for cell in self.places]
 
     def where(self, place: int) -> str:
         """Return a cell and its line, for messages."""
@@ -162,7 +168,7 @@ def proves(sign: str, text: str) -> bool:
 
 def own_sign(words: Words) -> str:
     """Return the decimal sign that the cells of a column prove, otherwise ""."""
-    styles = [set(_amount(cell.strip())[0]) for cell in words.places]
+    styles = [set(values) for values, _ in words.amounts]
     if sum(map(bool, styles)) < HALF * len(styles):
         return ""  # text
     known = {".", ","}.intersection(*filter(None, styles))
@@ -273,8 +279,7 @@ def _dates(column: _Column) -> _Found | None:
 
 def _amounts(column: _Column) -> _Found | None:
     """Return numbers with signs of currencies, percent or thousands."""
-    parts = [_amount(cell) for cell in column.cells]
-    readings = [values for values, _ in parts]
+    readings = [values for values, _ in column.words.amounts]
     good = np.array([bool(r) for r in readings])
     if not column.are_mostly(good):
         return None
@@ -282,7 +287,7 @@ def _amounts(column: _Column) -> _Found | None:
         raise not_numeric(
             column.path, f"{column.title} holds text, {column.first(~good)}"
         )
-    units = [unit for _, unit in parts]
+    units = [unit for _, unit in column.words.amounts]
     _check_units(column, units)
     styles = column.style(readings, (".", ","), "holds numbers of one form")
     values = {s: _values(readings, s) for s in styles}
@@ -340,6 +345,8 @@ def _same(one: FloatArray, two: FloatArray) -> bool:
 
 def _amount(cell: str) -> tuple[Mapping[str, float], str]:
     """Return the values of an amount by decimal sign, and its unit."""
+    if not any(digit in cell for digit in "0123456789"):
+        return {}, ""
     bracketed = cell.startswith("(") and cell.endswith(")")  # accountants' minus
     match = _AMOUNT.fullmatch(cell[1:-1] if bracketed else cell)
     if match is None or (match[2] and match[5]) or (match[1] and match[3]):
