@@ -16,7 +16,7 @@ def refused(path, **options):
 def test_names_that_say_nothing(tmp_path):
     assert refused(tmp_path / "x.doc") == (
         "the suffix 'doc' is not a known format. Pass the format: one of csv, tsv, "
-        "parquet, npy, npz, mtx, mat, h5ad, edges."
+        "parquet, xlsx, npy, npz, mtx, mat, h5ad, edges."
     )
     with pytest.raises(ValueError, match=r"Unknown format 'cvs'\. Did you mean 'csv'"):
         read(tmp_path / "x.doc", format="cvs")

@@ -135,6 +135,14 @@ def test_text_after_many_numbers_is_found(tmp_path, monkeypatch):
     assert table(tmp_path, [*cells, *"abcdefghijklmnopqrstuvwxyz"]).names == ["x"]
 
 
+def test_row_numbers_may_have_gaps(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "n,x\n" + "".join(f"{i if i % 7 else ''},{i}.5\n" for i in range(30))
+    )
+    assert read(path, missing="keep").names == ["n", "x"]
+
+
 def test_cells_are_kept_as_they_are(tmp_path):
     for name in ("t.csv", "t.parquet"):
         loaded = table(tmp_path, ["$5", " 6", ""], name, cells=True, missing="keep")

@@ -55,7 +55,7 @@ def test_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("name", "columns", "hint"),
     [
-        ("t.xlsx", {"x": [1]}, "the suffix 'xlsx' is not a format that can be written"),
+        ("t.docx", {"x": [1]}, "the suffix 'docx' is not a format that can be written"),
         ("t.csv", {"x": [1], "y": [1, 2]}, "must have equal lengths"),
         ("t.csv", {"x": [[1]]}, "must have equal lengths"),
         ("t.csv", {}, "must have equal lengths"),

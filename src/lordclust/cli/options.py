@@ -240,8 +240,8 @@ _INPUT_OPTIONS = {
         "--format",
         "format_",
         metavar="FORMAT",
-        help="csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default from "
-        "the suffix.",
+        help="csv, tsv, parquet, xlsx, npy, npz, mtx, mat, h5ad or edges; by default "
+        "from the suffix.",
     ),
     "encoding": click.option(
         "--encoding",

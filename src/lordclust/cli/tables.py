@@ -29,6 +29,8 @@ from lordclust.rounding.labels import normalized_entropy
 
 #: Digits of probabilities after the point; further ones are not meaningful.
 DIGITS = 6
+#: The package that writes a format, and its extra.
+NEEDED = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
 #: Columns of text, which may take several lines at a terminal.
 LONG = ("title", "source", "note")
 
@@ -142,8 +144,9 @@ def check_formats(outputs: Outputs, *options: str) -> None:
             raise click.UsageError(
                 f"{option} {name} must end with one of .{', .'.join(WRITABLE)}."
             )
-        if suffix == "parquet" and find_spec("pyarrow") is None:
-            raise missing_extra("pyarrow", "parquet")
+        package, extra = NEEDED.get(suffix, ("numpy", ""))
+        if find_spec(package) is None:
+            raise missing_extra(package, extra)
 
 
 def write(path: str, columns: Columns, force: bool) -> None:

@@ -10,6 +10,7 @@ from lordclust._core.validation import check_choice, unknown_name
 from lordclust.files.arrays import read_mtx_file, read_npy_file, read_npz_file
 from lordclust.files.edges import read_edges
 from lordclust.files.error import InputError, input_errors
+from lordclust.files.excel import read_xlsx
 from lordclust.files.frames import read_h5ad, read_parquet
 from lordclust.files.matlab import read_mat_file
 from lordclust.files.source import NotUtf8Error, Source
@@ -23,6 +24,7 @@ READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "csv": read_csv,
     "tsv": read_tsv,
     "parquet": read_parquet,
+    "xlsx": read_xlsx,
     "npy": read_npy_file,
     "npz": read_npz_file,
     "mtx": read_mtx_file,
@@ -32,7 +34,7 @@ READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
 }
 
 #: Formats of suffixes that differ from the name of the format.
-SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet"}
+SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet", "xlsm": "xlsx"}
 
 
 def read(
@@ -60,8 +62,8 @@ def read(
     path : str or Path
         The file; "-" is standard input, csv by default.
     format : str, optional
-        csv, tsv, parquet, npy, npz, mtx, mat, h5ad or edges; by default from the
-        suffix of the name. csv, tsv, mtx and edges may be compressed (.gz).
+        csv, tsv, parquet, xlsx, npy, npz, mtx, mat, h5ad or edges; by default from
+        the suffix of the name. csv, tsv, mtx and edges may be compressed (.gz).
     columns : list of str or int, or str, optional
         The features, by name or by position from 0; text is split at commas. By
         default all columns except ids and labels. "array:NAME" is an array of a npz or

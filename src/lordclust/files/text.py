@@ -260,7 +260,8 @@ class Columns:
             texts.extend(cells[column])
         if self.first is not None:
             self.first.extend(map(str.strip, cells[0]))
-            self.first = self.first if are_whole(cells[0]) else None
+            whole = are_whole(cells[0]) and "" not in self.first
+            self.first = self.first if whole else None
 
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]

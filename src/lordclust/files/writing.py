@@ -14,10 +14,11 @@ from lordclust._core.validation import check_choice, missing_extra
 from lordclust.files.arrays import npy_bytes
 from lordclust.files.atomic import atomic_file
 from lordclust.files.error import InputError
+from lordclust.files.excel import xlsx_bytes
 
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-WRITABLE = ("csv", "tsv", "parquet", "npy", "npz")
+WRITABLE = ("csv", "tsv", "parquet", "xlsx", "npy", "npz")
 
 
 def write_table(
@@ -35,7 +36,7 @@ def write_table(
         The file; "-" is standard output, as csv.
     columns : dict of str to array-like of shape (n,)
         The table, column by column.
-    format : {"csv", "tsv", "parquet", "npy", "npz"}, optional
+    format : {"csv", "tsv", "parquet", "xlsx", "npy", "npz"}, optional
         By default from the suffix of the name. npy holds numbers only: one column as
         (n,), several as (n, d).
     force : bool, default=False
@@ -48,10 +49,12 @@ def write_table(
 
     Notes
     -----
-    Cells are written unchanged: :func:`read` returns every number bit for bit and every
-    text letter by letter. A text such as ``=1+2`` is therefore not escaped, and a
-    spreadsheet may take it for a formula; an escaped one would be a different id.
-    Import files from untrusted data into spreadsheets with the columns set to text.
+    Cells are written unchanged: :func:`read` returns every number bit for bit (from
+    xlsx 16 digits) and every text letter by letter. A text such as ``=1+2`` is
+    therefore not escaped, and a spreadsheet may take it for a formula; an escaped one
+    would be a different id.
+    Import files from untrusted data into spreadsheets with the columns set to text, or
+    write xlsx, in which text is never a formula.
 
     Examples
     --------
@@ -167,4 +170,4 @@ def _npz(path: PathLike, arrays: Columns) -> bytes:
     return buffer.getvalue()
 
 
-_PACKED = {"parquet": _parquet, "npy": _npy, "npz": _npz}
+_PACKED = {"parquet": _parquet, "xlsx": xlsx_bytes, "npy": _npy, "npz": _npz}
