@@ -205,3 +205,11 @@ def test_only_fitted_samples_are_explained(model, i):
 )
 def test_digits_follow_the_spread(spread, digits):
     assert decimals(spread) == digits
+
+
+def test_dates_are_shown_as_dates():
+    X = np.array([[0.0], [2.0], [19783.0], [19785.0]])
+    labels = np.array([0, 0, 1, 1])
+    text = str(make_profiles(X, labels, 2, feature_names=["since"], dates=["since"]))
+    assert "since  1970-01-02  (all: 1997-01-31, lower)" in text
+    assert "since  2024-03-02  (all: 1997-01-31, higher)" in text

@@ -34,6 +34,8 @@ class FeatureDifference(NamedTuple):
         Whether all values are 0 or 1: the means are shares.
     digits : int
         Decimal digits that are worth printing.
+    is_date : bool
+        Whether values are days since 1970.
     """
 
     name: str
@@ -42,6 +44,7 @@ class FeatureDifference(NamedTuple):
     difference: float
     binary: bool = False
     digits: int = 2
+    is_date: bool = False
 
     @property
     def is_distinctive(self) -> bool:
@@ -56,6 +59,8 @@ class FeatureDifference(NamedTuple):
 
     def shown(self, value: float) -> str:
         """Return a value of this feature as text."""
+        if self.is_date and abs(value) < 1e6:
+            return str(np.datetime64(round(value), "D"))
         return _number(value, self.digits, self.binary)
 
 
@@ -145,6 +150,8 @@ class Profiles:
         Names of the clusters.
     ids : sequence of str, optional
         Names of the samples.
+    dates : set of str
+        Features that are days since 1970, shown as dates.
     """
 
     features: list[str]
@@ -158,6 +165,7 @@ class Profiles:
     border: list[list[BorderCase]]
     names: list[str] | None = None
     ids: Sequence[str] | None = None
+    dates: frozenset[str] = frozenset()
 
     @property
     def differences(self) -> FloatArray:
@@ -182,6 +190,7 @@ class Profiles:
                 float(z[f]),
                 bool(self.binary[f]),
                 decimals(self.spread[f]),
+                self.features[f] in self.dates,
             )
             for f in np.argsort(-np.abs(z), kind="stable")
         ]
@@ -285,6 +294,7 @@ def make_profiles(
     feature_names: Iterable[object] | None = None,
     names: Iterable[object] | None = None,
     ids: Iterable[object] | None = None,
+    dates: Iterable[str] = (),
 ) -> Profiles:
     """Return the profiles of clusters.
 
@@ -304,6 +314,8 @@ def make_profiles(
         Typical samples of each cluster; by default found from X and P.
     feature_names, names, ids : sequences, optional
         Names of the features, of the clusters and of the samples.
+    dates : sequence of str, default=()
+        Names of features that are days since 1970, to be shown as dates.
 
     Returns
     -------
@@ -350,6 +362,7 @@ def make_profiles(
         find_border(labels, k, P),
         None if names is None else check_names(names, k),
         called,
+        frozenset(dates),
     )
 
 

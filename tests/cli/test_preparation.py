@@ -94,8 +94,9 @@ def test_a_messy_file_from_the_first_command_to_the_last(run, file, tmp_path, ro
 def test_profiles_are_shares_of_categories_and_own_units(run, file):
     result = run("fit", file, *FIT, "--missing", "median", "--profiles", "-")
     assert result.exit_code == 0, result.stderr
-    assert "region=North     95%  (all: 20%, much higher)" in result.stdout
-    assert "income        20,032  (all: 63,466, much lower)" in result.stdout
+    assert "region=North         95%  (all: 20%, much higher)" in result.stdout
+    assert "income            20,032  (all: 63,466, much lower)" in result.stdout
+    assert "since         2024-01-31  (all: 2022-06-10, much higher)" in result.stdout
 
 
 def test_fitted_samples_are_predicted_as_fitted(run, file, tmp_path):

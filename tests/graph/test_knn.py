@@ -5,8 +5,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from lordclust.graph import KNNGraph, _brute, knn
+from lordclust import BLoRD
+from lordclust.graph import KNNGraph, ScaleWarning, _brute, knn
 
 LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
 
@@ -171,7 +174,7 @@ def test_is_a_plain_estimator():
     graph = clone(KNNGraph(5, metric="cosine"))
     assert graph.get_params()["n_neighbors"] == 5
     graph.build(points(20, 3))
-    assert set(vars(graph)) == {*graph.get_params(), "scales_"}
+    assert set(vars(graph)) == {*graph.get_params(), "recall_", "scales_"}
     assert vars(clone(graph)) == graph.get_params()
 
 
@@ -256,3 +259,15 @@ class TestBrute:
         monkeypatch.setattr(knn, "LARGE", 1000)
         np.testing.assert_allclose(fast.toarray(), KNNGraph().build(X).toarray())
         assert is_symmetric(fast)
+
+
+def test_features_of_different_scales_are_warned_of():
+    X = points(40, 3) * [1, 300, 1]
+    with pytest.warns(ScaleWarning, match="features 1 and") as caught:
+        KNNGraph().build(X)
+    assert caught[0].filename == __file__
+    with pytest.warns(ScaleWarning):
+        BLoRD(2).fit(X)
+    make_pipeline(StandardScaler(), BLoRD(2)).fit(X)
+    KNNGraph(metric="cosine").build(X)
+    KNNGraph().build(sparse.csr_array(X))

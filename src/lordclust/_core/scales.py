@@ -10,6 +10,8 @@ from lordclust._core.typing import FloatArray
 FACTOR = 10.0
 #: Rows that the standard deviations are estimated from.
 ROWS = 1000
+#: The least number of samples.
+FEWEST = 10
 
 
 class Scales(NamedTuple):
@@ -23,23 +25,27 @@ class Scales(NamedTuple):
 def different_scales(X: FloatArray) -> Scales | None:
     """Return two features of very different scales, or None.
 
-    The largest standard deviation is compared with the lower quartile: pixels at the
-    margin of an image, which hardly ever differ, are of the same scale as the others.
-    Constant features do not count.
+    The largest standard deviation is compared with the lower quartile of all: pixels at
+    the margin of an image hardly ever differ, but have the unit of the others. For the
+    same reason the scale of a rare indicator is an eighth of its range. Constant
+    features do not count, and few samples do not tell.
 
     Examples
     --------
-    >>> different_scales(np.array([[1.0, 100.0], [2.0, 300.0]]))
-    Scales(large=1, small=0, factor=200.0)
-    >>> different_scales(np.eye(3)) is None
+    >>> X = np.arange(10.0)[:, None] * [1.0, 50.0]
+    >>> different_scales(X)
+    Scales(large=1, small=0, factor=50.0)
+    >>> different_scales(np.eye(10)) is None
     True
     """
+    part = X[:: 1 + len(X) // ROWS]
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = X[:: 1 + len(X) // ROWS].std(axis=0)
-    order = np.argsort(spread, kind="stable")
-    order = order[(spread[order] > 0) & np.isfinite(spread[order])]
-    if len(order) < 2:
+        spread = part.std(axis=0, dtype=np.float64)
+        scale = np.maximum(spread, np.ptp(part, axis=0) / 8)
+    varies = np.flatnonzero((spread > 0) & np.isfinite(scale))
+    if len(X) < FEWEST or len(varies) < 2:
         return None
-    large, small = int(order[-1]), int(order[(len(order) - 1) // 4])
-    factor = float(spread[large] / spread[small])
-    return Scales(large, small, factor) if factor > FACTOR else None
+    order = varies[np.argsort(scale[varies], kind="stable")]
+    large, small = varies[spread[varies].argmax()], order[(len(order) - 1) // 4]
+    factor = float(spread[large] / scale[small])
+    return Scales(int(large), int(small), factor) if factor > FACTOR else None

@@ -95,5 +95,6 @@ class SavedModel:
             weight=None,
             known=None,
             precomputed=precomputed,
+            kinds=None if self.preparation is None else self.preparation.kinds,
             raw=X if self.preparation is None else self.preparation.undo(X),
         )

@@ -1,5 +1,6 @@
 """From samples to similarities: X -> S."""
 
+from lordclust._core.warn import ScaleWarning
 from lordclust.graph.affinity import AFFINITIES, make_affinity
 from lordclust.graph.convert import NamedGraph, from_igraph, from_networkx
 from lordclust.graph.kernel import gaussian_kernel, linear_kernel, self_tuning_kernel
@@ -16,6 +17,7 @@ __all__ = [
     "ComponentReport",
     "KNNGraph",
     "NamedGraph",
+    "ScaleWarning",
     "component_report",
     "from_igraph",
     "from_networkx",

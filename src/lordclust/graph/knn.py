@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 
 from lordclust._core.fork import openmp
 from lordclust._core.keys import sample_keys
+from lordclust._core.scales import different_scales
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
-from lordclust._core.warn import warn_user
+from lordclust._core.warn import ScaleWarning, warn_user
 from lordclust.graph import precomputed
 from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.kernel import (
@@ -163,19 +164,28 @@ class KNNGraph(BaseEstimator):
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
-        self.__dict__.pop("_recall", None)
+        self.recall_ = 1.0
         if self.metric == "precomputed":
             return self._from_distances(precomputed.from_graph(X))
         X = check_samples(X, distinct=True)
         n = X.shape[0]
         q = self.n_others(n)
+        is_scaled = self.metric == "euclidean" and not sparse.issparse(X)
+        if is_scaled and (scales := different_scales(X)) is not None:
+            warn_user(
+                f"The standard deviations of the features {scales.large} and "
+                f"{scales.small} differ by a factor of {scales.factor:,.0f}: distances "
+                "depend on few features. Scale them, for example with "
+                "sklearn.preprocessing.StandardScaler.",
+                ScaleWarning,
+            )
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
         index, d, recall = find_nearest(
             X, max(q, nth), self.metric, self.n_jobs, callback,
             search=self.search, recall=self.recall,
         )  # fmt: skip
         if recall is not None:
-            self._recall = recall
+            self.recall_ = recall
         sigma = self.scales_ = floor_scales(d[:, nth - 1], d)
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
@@ -211,7 +221,7 @@ class KNNGraph(BaseEstimator):
                [1, 0, 1],
                [0, 1, 0]])
         """
-        self.__dict__.pop("_recall", None)
+        self.recall_ = 1.0
         return self._from_distances(precomputed.from_lists(indices, distances))
 
     def _from_distances(self, D: Graph) -> Graph:
@@ -225,11 +235,6 @@ class KNNGraph(BaseEstimator):
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))
-
-    @property
-    def recall_(self) -> float:
-        """Fraction of the true neighbours that the last search found."""
-        return float(getattr(self, "_recall", 1.0))
 
     def n_others(self, n: int) -> int:
         """Return the number of neighbours of each of n samples, itself not counted."""
