@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from customers import HEADER, customers, write_customers
@@ -189,6 +190,24 @@ def test_fills_are_those_of_the_fit():
         ValueError, match="missing in 1 of 4 cells of the column 'plan'"
     ):
         Preparation.fit(samples(np.eye(4), categories={"plan": plan}), "error", "none")
+
+
+@pytest.mark.parametrize("missing", ["drop", "median"])
+def test_arrays_with_missing_values(run, tmp_path, missing):
+    X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat(
+        [[0], [9]], 15, axis=0
+    )
+    X[3, 1] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    result = run("fit", tmp_path / "X.npy", "-k", 2)
+    assert "--missing median and --missing drop do so" in result.stderr
+    result = run("fit", tmp_path / "X.npy", "-k", 2, "--missing", missing, "--join")
+    assert result.exit_code == 0, result.stderr
+    assert len(table(result.stdout)) == 30 - (missing == "drop")
+    sp = tmp_path / "S.npz"
+    sparse.save_npz(sp, sparse.csr_array(np.nan_to_num(X)))
+    result = run("fit", sp, "-k", 2, "--missing", missing)
+    assert result.exit_code == 0, result.stderr
 
 
 def test_columns_without_a_value_are_left_out(caplog):

@@ -135,6 +135,22 @@ def test_text_after_many_numbers_is_found(tmp_path, monkeypatch):
     assert table(tmp_path, [*cells, *"abcdefghijklmnopqrstuvwxyz"]).names == ["x"]
 
 
+def test_decimal_signs_that_change_in_the_middle_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("lordclust.files.text._CHUNK", 10)
+    path = tmp_path / "t.csv"
+    cells = [f"{i},5" for i in range(20)] + [f"{i}.5" for i in range(15)]
+    path.write_text("v;x\n" + "".join(f"{c};{i * i}\n" for i, c in enumerate(cells)))
+    with pytest.raises(InputError, match=r"of one form, but not '0.5' in line 22"):
+        read(path)
+
+
+def test_columns_of_arrays_cannot_be_dropped(tmp_path):
+    np.save(tmp_path / "t.npy", np.eye(3))
+    for name in ("drop", "categorical"):
+        with pytest.raises(InputError, match=f"{name} is for columns of csv, tsv"):
+            read(tmp_path / "t.npy", **{name: "0"})
+
+
 def test_row_numbers_may_have_gaps(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(

@@ -102,7 +102,7 @@ class Preparation:
         kept = _complete(samples) if missing == "drop" else slice(None)
         X = samples.X[kept]
         fills = np.zeros(X.shape[1])
-        if missing == "median":
+        if missing == "median" and not sparse.issparse(X):
             fills = np.nanmedian(X, axis=0) if X.shape[1] else fills
             X = np.where(np.isnan(X), fills, X)
         if not X.shape[0]:
@@ -151,7 +151,7 @@ class Preparation:
         elif self.missing == "error" and not kept.all():
             raise _missing_category(samples)
         X = samples.X
-        if self.missing == "median":
+        if self.missing == "median" and not sparse.issparse(X):
             X = np.where(np.isnan(X), self.fills, X)
         if not self.levels:
             return replace(samples, X=self.scaling.apply(X), raw=X)

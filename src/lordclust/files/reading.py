@@ -33,6 +33,9 @@ READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "edges": read_edges,
 }
 
+#: Formats whose columns may hold anything.
+TABLES = ("csv", "tsv", "parquet", "xlsx")
+
 #: Formats of suffixes that differ from the name of the format.
 SUFFIXES = {"edgelist": "edges", "tab": "tsv", "pq": "parquet", "xlsm": "xlsx"}
 
@@ -144,6 +147,13 @@ def read(
         drop, categorical, missing, decimal, kinds or {}, cells,
     )  # fmt: skip
     kind = _format(source.path, format, precomputed)
+    for name, value in (("drop", drop), ("categorical", categorical)):
+        if len(value) and kind not in TABLES:
+            raise InputError(
+                source.path,
+                f"{name} is for columns of {', '.join(TABLES)}, but the format is "
+                f"{kind}. Leave it out.",
+            )
     damaged = (
         f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "
         "another format: write it again, or pass the format."

@@ -291,7 +291,8 @@ class Columns:
             if not self.semicolons or "." in text:
                 return None
             cells = [cell.replace(",", ".") for cell in cells]
-        if "_" in text:
+        before = self.signs.get(column) or self.unclear.get(column, sign)
+        if "_" in text or (sign in text and sign != before):
             return None
         try:
             X = np.fromiter(map(float, cells), np.float64, len(cells))
