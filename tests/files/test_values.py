@@ -159,6 +159,17 @@ def test_row_numbers_may_have_gaps(tmp_path):
     assert read(path, missing="keep").names == ["n", "x"]
 
 
+def test_long_columns_are_decided_as_short_ones_are(tmp_path):
+    rng = np.random.default_rng(0)
+    cells = [f"${v:,}" for v in rng.integers(10**6, size=3000).tolist()]
+    assert table(tmp_path, cells).kinds[1] == "number ."
+    cells[2500] = "free"
+    assert "'free' in line 2502" in refused(tmp_path, cells)
+    rare = ["" if i % 50 else f"{i + 1}%" for i in range(3000)]
+    assert table(tmp_path, rare, missing="keep").kinds[1] == "percent"
+    assert table(tmp_path, [f"a{i}" for i in range(3000)]).names == ["x"]
+
+
 def test_cells_are_kept_as_they_are(tmp_path):
     for name in ("t.csv", "t.parquet"):
         loaded = table(tmp_path, ["$5", " 6", ""], name, cells=True, missing="keep")

@@ -16,7 +16,7 @@ A few other cells in a column of dates or amounts are an error that names the fi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -30,6 +30,8 @@ from lordclust.files.table import not_numeric, quoted
 
 #: The least share of cells that makes a column one of dates or amounts.
 HALF = 0.5
+#: Rows that are looked at before all are.
+_PART = 1000
 _PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"))
 _MONEY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|AUD|CAD|US\$|Fr\."
 _AMOUNT = re.compile(
@@ -81,7 +83,17 @@ class Words:
     @lazy_property
     def amounts(self) -> list[tuple[Mapping[str, float], str]]:
         """The values of each cell by decimal sign, and its unit, once all are added."""
+        if not self.may_be(is_amount):
+            return [({}, "")] * len(self.places)
         return [_amount(cell.strip()) for cell in self.places]
+
+    def may_be(self, is_valid: Callable[[str], bool]) -> bool:
+        """Return whether a part of the rows shows that half of them may be valid."""
+        rows, cells = self.rows, list(self.places)
+        part = (cells[i] for i in rows[:: 1 + len(rows) // _PART].tolist())
+        present = [cell for cell in part if not is_missing(cell)]
+        valid = sum(map(is_valid, present))
+        return len(present) < _PART // 10 or valid >= HALF / 2 * len(present)
 
     def where(self, place: int) -> str:
         """Return a cell and its line, for messages."""
@@ -258,6 +270,8 @@ def _booleans(column: _Column) -> _Found | None:
 
 def _dates(column: _Column) -> _Found | None:
     """Return dates as days since 1970."""
+    if not column.words.may_be(lambda cell: bool(_days(cell.strip()))):
+        return None
     readings = [_days(cell) for cell in column.cells]
     if not column.are_mostly(np.array([bool(r) for r in readings])):
         return None
