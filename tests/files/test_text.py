@@ -188,8 +188,9 @@ GOLDEN = [
     ),
     (
         "x;y\n1,5;2\n1.7;2\n2,3;4\n",
-        "column 'x' holds numbers of one form, but not '1.7' in line 3. Write all "
-        "cells alike, or leave the column out with drop (--drop).",
+        "column 'x' holds decimal points and decimal commas; the first cell that "
+        "differs is '1.7' in line 3. Write all cells alike, or leave the column out "
+        "with drop (--drop).",
     ),
     (
         "x,y\n1,1_000\n2,2\n",

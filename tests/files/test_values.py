@@ -68,14 +68,26 @@ def test_columns_are_decided_as_a_whole(tmp_path, name, cells, values, kind):
     [
         (["$5", "$7", "free"], "column 'v' holds text, 'free' in line 4"),
         (["5", "7", "many"], "column 'v' holds text, 'many' in line 4"),
-        (["2024-03-01", "2024-03-02", "soon"], "holds dates, but not 'soon' in line 4"),
-        (["2024-03-01", "2024-02-30"], "holds dates, but not '2024-02-30' in line 3"),
+        (
+            ["2024-03-01", "2024-03-02", "soon"],
+            "holds dates; the first cell that differs is 'soon' in line 4",
+        ),
+        (
+            ["2024-03-01", "2024-02-30"],
+            "holds dates; the first cell that differs is '2024-02-30' in line 3",
+        ),
         (["1/2/2024", "2/3/2024"], "such as '1/2/2024' in line 2, in which day and"),
-        (["13/1/2024", "1/13/2024"], "holds dates, but not '1/13/2024' in line 3"),
+        (
+            ["13/1/2024", "1/13/2024"],
+            "holds dates; the first cell that differs is '1/13/2024' in line 3",
+        ),
         (["$5", "€5"], "different units: '$5' in line 2 and '€5' in line 3"),
         (["12%", "0.12"], "different units: '12%' in line 2 and '0.12' in line 3"),
         (["1,234", "950"], "such as '1,234' in line 2, in which the comma may be"),
-        (["1,5", "2,5", "1.5"], "of one form, but not '1.5' in line 4"),
+        (
+            ["1,5", "2,5", "1.5"],
+            "decimal commas; the first cell that differs is '1.5' in line 4",
+        ),
     ],
 )
 def test_what_cannot_be_decided_is_refused(tmp_path, cells, words):
@@ -140,7 +152,10 @@ def test_decimal_signs_that_change_in_the_middle_are_refused(tmp_path, monkeypat
     path = tmp_path / "t.csv"
     cells = [f"{i},5" for i in range(20)] + [f"{i}.5" for i in range(15)]
     path.write_text("v;x\n" + "".join(f"{c};{i * i}\n" for i, c in enumerate(cells)))
-    with pytest.raises(InputError, match=r"of one form, but not '0.5' in line 22"):
+    with pytest.raises(
+        InputError,
+        match=r"decimal commas; the first cell that differs is '0.5' in line 22",
+    ):
         read(path)
 
 

@@ -248,7 +248,7 @@ class _Column:
             best = max(styles, key=lambda s: self.count @ valid[s])
             raise InputError(
                 self.path,
-                f"column {self.title} {what}, but not {self.first(~valid[best])}. "
+                f"column {self.title} {what} {self.first(~valid[best])}. "
                 "Write all cells alike, or leave the column out with drop (--drop).",
             )
         return known
@@ -275,7 +275,9 @@ def _dates(column: _Column) -> _Found | None:
     readings = [_days(cell) for cell in column.cells]
     if not column.are_mostly(np.array([bool(r) for r in readings])):
         return None
-    styles = column.style(readings, ("dmy", "mdy"), "holds dates")
+    styles = column.style(
+        readings, ("dmy", "mdy"), "holds dates; the first cell that differs is"
+    )
     values = {s: _values(readings, s) for s in styles}
     if len(styles) == 2 and not _same(*values.values()):
         if column.hint not in styles:
@@ -303,7 +305,10 @@ def _amounts(column: _Column) -> _Found | None:
         )
     units = [unit for _, unit in column.words.amounts]
     _check_units(column, units)
-    styles = column.style(readings, (".", ","), "holds numbers of one form")
+    styles = column.style(
+        readings, (".", ","),
+        "holds decimal points and decimal commas; the first cell that differs is",
+    )  # fmt: skip
     values = {s: _values(readings, s) for s in styles}
     style = styles[0] if len(styles) == 1 else _sign(column, values, units)
     return "percent" if "%" in units else "number", style, values[style or "."]
