@@ -36,7 +36,8 @@ _CHUNK, _CELLS = 5000, 1 << 22
 _HEAD, _SNIFFED = 20, 1 << 20
 #: Largest number of columns: each cell is an object for a while.
 WIDEST = 4_000_000
-#: Largest number of columns that are kept as text until the end.
+#: Largest number of columns that are kept as text until the end, and of columns whose
+#: decimal signs are compared.
 _MOST_WORDS = 10_000
 
 #: The number of the line in which a row ends, and its cells.
@@ -301,7 +302,8 @@ class Columns:
             if not all(map(is_number, filled)):
                 return None
             X = np.array(filled, dtype=np.float64)
-        if sign in text and column not in self.signs:
+        few = self.roles.width <= _MOST_WORDS
+        if few and sign in text and column not in self.signs:
             if proves(sign, text):
                 self.signs[column] = sign
             else:
@@ -322,11 +324,14 @@ class Columns:
     ) -> None:
         """Remember the first missing value."""
         bad = np.isinf(X) if self.options.missing == "keep" else ~np.isfinite(X)
-        bad[:, [j in self.words or j in self.became_words
-                for j in self.roles.features]] = False  # fmt: skip
-        if not self.first_missing and bad.any():
+        if self.first_missing or not bad.any():
+            return
+        features = self.roles.features
+        words = {*self.words, *self.became_words}
+        bad[:, [j in words for j in features]] = False
+        if bad.any():
             row, place = np.argwhere(bad)[0]
-            column = self.roles.features[place]
+            column = features[place]
             self.first_missing = (
                 f"{quoted(cells[column][row])} in line {lines[row]}, column "
                 f"{self.roles.title(column)}"
@@ -380,14 +385,16 @@ class Columns:
 
         Text is left out, or the ids.
         """
+        if not self.words:
+            return {}, X
         before, sign = self.roles.features, self._sign()
         readings = {
             j: meaning(w, self.roles.title(j), self.path, self._hint(j) or sign)
             for j, w in self.words.items()
         }
-        for j, reading in readings.items():
-            if reading.kind != "text":
-                X[:, before.index(j)] = reading.values
+        for place, j in enumerate(before):
+            if j in readings and readings[j].kind != "text":
+                X[:, place] = readings[j].values
         self._leave_out_text({j: reading.kind for j, reading in readings.items()})
         features = self.roles.features
         read = {j: readings[j] for j in features if j in readings}
@@ -396,8 +403,8 @@ class Columns:
             self.roles = replace(self.roles, numeric=self.roles.numeric | set(read))
             self.roles = self.roles.noted(f"read as numbers: {', '.join(shown)}.")
         kinds = {j: f"{r.kind} {r.style}".strip() for j, r in read.items()}
-        kept = [before.index(j) for j in features]
-        return kinds, X if len(kept) == len(before) else X[:, kept]
+        kept = np.isin(before, features)
+        return kinds, X if kept.all() else X[:, kept]
 
     def _leave_out_text(self, kinds: dict[int, str]) -> None:
         """Set aside columns of text: one of them may be the ids."""
@@ -444,8 +451,8 @@ class Columns:
 
     def _plain_kind(self, column: int) -> str:
         """Return the kind of a column of plain numbers."""
-        sign = self.signs.get(column) or self.unclear.get(column, "")
-        return f"number {sign}".strip()
+        sign = self.signs.get(column) or self.unclear.get(column)
+        return f"number {sign}" if sign else "number"
 
     def _cells(self) -> dict[str, list[str]]:
         """Return all cells, if they were requested."""
