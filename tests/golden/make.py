@@ -2,11 +2,13 @@
 
 import csv
 import io
+import warnings
 from functools import partial
 from pathlib import Path
 
 from lordclust import BLoRD, LoRD
 from lordclust.datasets import load
+from lordclust.graph import ScaleWarning
 from lordclust.metrics import accuracy, nmi
 
 TABLE = Path(__file__).parent / "table.csv"
@@ -33,7 +35,9 @@ def rows():
     for name in DATA:
         data = load(name)
         for label, make in MODELS.items():
-            model = make(data.n_clusters).fit(data.X)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ScaleWarning)  # raw breast_cancer
+                model = make(data.n_clusters).fit(data.X)
             yield {
                 "data": name,
                 "model": label,

@@ -32,9 +32,9 @@ def different_scales(X: FloatArray) -> Scales | None:
 
     Examples
     --------
-    >>> X = np.arange(10.0)[:, None] * [1.0, 50.0]
+    >>> X = np.arange(10.0)[:, None] * [1.0, 64.0]
     >>> different_scales(X)
-    Scales(large=1, small=0, factor=50.0)
+    Scales(large=1, small=0, factor=64.0)
     >>> different_scales(np.eye(10)) is None
     True
     """
