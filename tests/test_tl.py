@@ -222,3 +222,9 @@ def test_survives_a_file(tmp_path):
     assert list(again.obs["lord"]) == list(adata.obs["lord"])
     pd.testing.assert_frame_equal(again.obsm["lord_proba"], adata.obsm["lord_proba"])
     assert again.uns["lord"]["params"]["tau"] == "auto"
+
+
+def test_outliers_are_missing(cells):
+    lord(cells, 3, outliers=0.1)
+    assert cells.obs["lord"].isna().sum() == round(0.1 * len(X))
+    assert list(cells.obs["lord"].cat.categories) == ["0", "1", "2"]

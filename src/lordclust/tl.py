@@ -33,7 +33,14 @@ MOST = 100
 #: Tau at which the clusters of the cut are changed.
 TAU = 0.3
 #: Parameters of BLoRD that influence the shares.
-OTHER_SHARES = {"cluster_sizes", "size_min", "size_max", "rounding", "start"}
+OTHER_SHARES = {
+    "cluster_sizes",
+    "size_min",
+    "size_max",
+    "rounding",
+    "start",
+    "outliers",
+}
 
 
 def lord(
@@ -100,8 +107,9 @@ def lord(
     adata : AnnData or None
         A copy if ``copy=True``. The copy, or ``adata`` itself, has
 
-        - ``obs[key_added]``: the clusters, as categories "0", "1", ...; with
-          ``restrict_to``, "B,0", "B,1", ... for the new clusters of category "B"
+        - ``obs[key_added]``: the clusters, as categories "0", "1", ...; missing (grey
+          in scanpy's plots) for ``outliers``; with ``restrict_to``, "B,0", "B,1", ...
+          for the new clusters of category "B"
         - ``obs[key_added + "_uncertainty"]``: the entropy of the probabilities of each
           cell, from 0 (certain) to 1 (all clusters are equally probable)
         - ``obsm[key_added + "_proba"]``: the probabilities, a DataFrame with a row for
@@ -280,8 +288,8 @@ def _write(
         names = [f"{'-'.join(old)},{name}" for name in names]
         labels[:] = adata.obs[column].astype(str)
         others = sorted(set(labels) - set(old))
-    found = np.searchsorted(filled, model.labels_)
-    labels.iloc[cells] = np.asarray(names, dtype=object)[found]
+    found = np.where(model.labels_ < 0, -1, np.searchsorted(filled, model.labels_))
+    labels.iloc[cells] = np.array([*names, None], dtype=object)[found]
     proba = pd.DataFrame(0.0, index=adata.obs_names, columns=[*others, *names])
     for name in others:
         proba[name] = (labels == name).astype(float)

@@ -48,7 +48,7 @@ def test_an_error_leaves_nothing(tmp_path):
 def test_a_file_that_came_meanwhile_is_kept(tmp_path):
     targets = {"--a": str(tmp_path / "a.csv"), "--b": str(tmp_path / "b.csv")}
     outputs = Outputs(targets, (), force=False)
-    with pytest.raises(Failure, match="--force"):
+    with pytest.raises(Failure, match="force=True"):
         write(outputs, lambda: (tmp_path / "b.csv").write_text("theirs"))
     assert (tmp_path / "b.csv").read_text() == "theirs"
     assert [p.name for p in tmp_path.iterdir()] == ["b.csv"]

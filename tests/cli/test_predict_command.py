@@ -167,7 +167,9 @@ def test_outliers_of_a_fit_and_of_new_samples(run, points, rows, tmp_path):
     old = rows(tmp_path / "old.csv")
     out = [row for row in old if row["label"] == "-1"]
     assert len(out) == round(0.1 * len(old))
-    assert {(row["name"], float(row["probability"])) for row in out} == {("outlier", 0)}
+    assert {(row["segment"], float(row["probability"])) for row in out} == {
+        ("outlier", 0)
+    }
     assert f", {len(out)} outliers" in result.stderr
     again = run("predict", tmp_path / "m.lord", points, "--outliers")
     assert [row["label"] for row in table(again.stdout)] == [r["label"] for r in old]

@@ -17,10 +17,9 @@ from lordclust.cli.samples import Samples
 FIT = ("-k", 5, "--categorical", "region,plan")
 
 SAID = """\
-the text is not UTF-8 and is read as cp1252. Choose otherwise with encoding \
-(--encoding).
-columns 'Kunde', 'notes' hold text and are left out. Use categories with categorical \
-(--categorical), or name the ids with id_column (--id-column).
+the text is not UTF-8 and is read as cp1252. Choose otherwise with --encoding.
+columns 'Kunde', 'notes' hold text and are left out. Use categories with \
+--categorical, or name the ids with --id-column.
 read as numbers: 'active' (FALSE = 0), 'income' ($20,189 = 20189), 'since' (2024-01-31 \
 = 19753 days), 'discount' (0.0% = 0).
 scaled by --scale zscore: the standard deviations of 'income' and 'discount' differ by \

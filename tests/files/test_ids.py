@@ -290,7 +290,7 @@ class TestWholeNumbers:
         assert loaded.X.shape == (31, 4)
         assert loaded.notes == (
             "column 'people' with a different whole number in every row is a feature. "
-            "Pass id_column (--id-column) if these are ids.",
+            "Pass id_column if these are ids.",
         )
         few = "people,x,y,z\n" + lines(range(9), NUMBERS[:9])
         assert table(tmp_path, few).X.shape == (9, 4)

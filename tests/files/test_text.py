@@ -151,9 +151,8 @@ GOLDEN = [
     (
         "x,y\n1,2\n2,foo\n3,4\n",
         "column 'y' holds text, 'foo' in line 3, but features must be numbers. Correct "
-        "the cell, leave the column out with drop (--drop), or declare it with "
-        "categorical (--categorical), label_column (--label-column) or id_column "
-        "(--id-column).",
+        "the cell, leave the column out with drop, or declare it with "
+        "categorical, label_column or id_column.",
     ),
     (
         "city,town\nBern,Bern\nUlm,Ulm\n",
@@ -190,20 +189,19 @@ GOLDEN = [
         "x;y\n1,5;2\n1.7;2\n2,3;4\n",
         "column 'x' holds decimal points and decimal commas; the first cell that "
         "differs is '1.7' in line 3. Write all cells alike, or leave the column out "
-        "with drop (--drop).",
+        "with drop.",
     ),
     (
         "x,y\n1,1_000\n2,2\n",
         "column 'y' holds text, '1_000' in line 2, but features must be numbers. "
-        "Correct the cell, leave the column out with drop (--drop), or declare it with "
-        "categorical (--categorical), label_column (--label-column) or id_column "
-        "(--id-column).",
+        "Correct the cell, leave the column out with drop, or declare it with "
+        "categorical, label_column or id_column.",
     ),
     (
         "id,x\na,1\nb,2\na,3\n",
         "column 'id' looks like ids, but 'a' is in samples 0 and 2 (from 0). "
-        "Declare it with id_column (--id-column) or label_column (--label-column), or "
-        "leave it out with columns (--columns).",
+        "Declare it with id_column or label_column, or "
+        "leave it out with columns.",
     ),
 ]
 
@@ -249,7 +247,7 @@ def test_encodings_are_detected_and_can_be_given(tmp_path, encoding, said):
         loaded = table(tmp_path, pack(LETTERS.encode(encoding)), name)
         assert (loaded.ids, loaded.X[0].tolist()) == (["Jürgen", "Zoë"], [1.5, 2])
         note = f"the text is not UTF-8 and is read as {said}. Choose otherwise with "
-        assert loaded.notes == ((note + "encoding (--encoding).",) if said else ())
+        assert loaded.notes == ((note + "encoding.",) if said else ())
     given = table(tmp_path, LETTERS.encode(encoding), encoding=encoding)
     assert (given.ids, given.notes) == (loaded.ids, ())
 
@@ -260,7 +258,7 @@ def test_encodings_that_do_not_fit(tmp_path, monkeypatch):
     text = "\u00e4,2\n".encode() * 5000 + b"\xe4,2\n"
     assert sentence(tmp_path, text, encoding="utf-8") == (
         "t.csv: the text is not of the encoding utf-8-sig (byte 0xe4 at position "
-        "25000). Save it as UTF-8, or pass its encoding with encoding (--encoding)."
+        "25000). Save it as UTF-8, or pass its encoding with encoding."
     )
     assert "cp1252 (byte 0x81 at position 6)" in sentence(tmp_path, b"x,y\n1,\x81\n")
     for name in ("klingon", "base64"):

@@ -128,7 +128,7 @@ def test_text_is_left_out_in_one_line(tmp_path):
     assert (loaded.names, loaded.ids) == (["x", "y"], None)
     assert loaded.notes == (
         "columns 'region', 'plan' hold text and are left out. Use categories with "
-        "categorical (--categorical), or name the ids with id_column (--id-column).",
+        "categorical, or name the ids with id_column.",
     )
     assert read(path, drop="region,plan").notes == ()
     assert read(path, drop=["region", "y", "plan"]).names == ["x"]

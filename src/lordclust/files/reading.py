@@ -175,8 +175,10 @@ def read(
         )
     if source.note is not None:
         table = replace(table, notes=(source.note, *table.notes))
-    for note in table.notes:
-        LOG.info("%s", InputError(source.path, note))
+    notes = [InputError(source.path, note) for note in table.notes]
+    for note in notes:
+        LOG.info("%s", note)
+    table = replace(table, notes=tuple(note.message for note in notes))
     return table
 
 
