@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lordclust import report as report
     from lordclust import scanpy as scanpy
     from lordclust.choose.n_clusters import KSuggestion, suggest_k
+    from lordclust.methods._saving import load_model
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method, register_method
     from lordclust.result import TauPath
@@ -33,6 +34,7 @@ __all__ = [
     "files",
     "graph",
     "list_methods",
+    "load_model",
     "make_method",
     "methods",
     "metrics",
@@ -51,6 +53,7 @@ _HOME = {
     "LoRD": "lordclust.methods.lord",
     "TauPath": "lordclust.result",
     "list_methods": "lordclust.registry",
+    "load_model": "lordclust.methods._saving",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
     "register_method": "lordclust.registry",

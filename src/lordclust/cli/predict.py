@@ -72,6 +72,7 @@ def predict(
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
     from lordclust.cli.tables import check_formats, sample_writers
+    from lordclust.files import InputError
     from lordclust.rounding.labels import labels_from
 
     check_formats(outputs, "--output", "--proba")
@@ -80,8 +81,18 @@ def predict(
         display.stage(f"Reading {input_}")
         samples = saved.samples(input_, reading)
         display.stage(f"Predicting {samples.size}")
-        P = saved.model.predict_proba(samples.X)
-        if proportions is None and cluster_sizes is None:
+        P = None
+        if hasattr(saved.model, "predict_proba"):
+            P = saved.model.predict_proba(samples.X)
+        elif proba is not None or proportions is not None or cluster_sizes is not None:
+            raise InputError(
+                model,
+                f"{type(saved.model).__name__} computes no probabilities, which "
+                "--proba, --proportions and --cluster-sizes need. Leave them out.",
+            )
+        if P is None:
+            labels = saved.model.predict(samples.X)
+        elif proportions is None and cluster_sizes is None:
             labels = labels_from(P)
         else:
             shares = None if proportions == "model" else proportions
@@ -91,7 +102,7 @@ def predict(
         writers = sample_writers(samples, labels, P, names=saved.clusters)
         outputs.write(writers, interrupts)
     if not quiet:
-        say(_summary(samples, labels, P.shape[1]))
+        say(_summary(samples, labels, len(saved.model.sizes_)))
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)

@@ -32,7 +32,7 @@ class SavedModel:
         extras = extras if isinstance(extras, dict) else {}
         scaling = Scaling.from_json(extras.get("scaling"))
         clusters = _texts(extras.get("clusters"))
-        if clusters is not None and len(clusters) != model.membership_.shape[1]:
+        if clusters is not None and len(clusters) != len(model.sizes_):
             clusters = None
         return cls(path, model, _texts(extras.get("names")), scaling, clusters)
 

@@ -17,8 +17,6 @@ from lordclust._core.typing import (
     Samples,
 )
 from lordclust._core.validation import check_count, check_not_both, check_proportions
-from lordclust.graph import KNNGraph
-from lordclust.graph.extend import Extension
 from lordclust.methods._base import Clusterer
 from lordclust.result import ConfusablePair
 from lordclust.rounding.confusion import confusable_pairs
@@ -54,8 +52,6 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     proportions_: FloatArray
     V_: Graph
     _weight: FloatArray
-    _samples: Graph | None  # None if X holds similarities or distances
-    _extensions: list[Extension]  # empty before the first prediction
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
     # -- new samples --------------------------------------------------------------
@@ -432,71 +428,16 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     # -- shared steps -------------------------------------------------------------
 
-    def _predicted(self, X: Graph) -> Graph:
-        """Return the memberships of samples, each independently."""
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        if self._samples is None:
-            if not self._is_precomputed():
-                raise ValueError(
-                    "This model was saved with samples=False, so it cannot predict new "
-                    "samples. Save it again with samples=True."
-                )
-            if isinstance(self.affinity, KNNGraph):
-                raise ValueError(
-                    'A model fitted on distances (KNNGraph(metric="precomputed")) has '
-                    "no samples to compare new ones with. Fit it on samples, or pass "
-                    'similarities with affinity="precomputed".'
-                )
-            return self._average(X)
-        W = self._extension().weights(X)
-        P, lonely = W @ self._known_memberships(), np.diff(W.indptr) == 0
-        if lonely.any():  # only the shares are known of a sample far from all others
-            P = P + lonely[:, None] * self.proportions_
-        return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
-
     def _known_memberships(self) -> Graph:
-        """Return the memberships of all samples but those of weight 0."""
-        heavy = self._weight > 0
-        return self.membership_ if heavy.all() else self.membership_[heavy]
+        return self._known(self.membership_)
+
+    def _known_shares(self) -> FloatArray:
+        return self.proportions_
 
     def _cut(self, P: Graph) -> Graph:
-        """Return memberships with as many clusters per sample as ``membership_``."""
         if self.proba_top is None or not sparse.issparse(self.membership_):
             return np.minimum(P, 1.0)  # an average may exceed 1 by rounding
         return top_entries(P, self.proba_top)
-
-    def _average(self, weights: Graph) -> Graph:
-        """Return memberships averaged with given similarities as weights."""
-        # Row by row: in a product of dense matrices the last bits depend on the batch.
-        W = sparse.csr_array(weights.astype(np.float64))
-        # Probabilities require nonnegative weights: dissimilar samples do not count.
-        W, heavy = W.maximum(0), self._weight > 0
-        W = W if heavy.all() else W[:, heavy]
-        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = W @ self._known_memberships()
-        P = P.toarray() if sparse.issparse(P) else np.asarray(P)
-        lonely = total[:, 0] <= 0
-        P[lonely], total[lonely] = self.proportions_, 1.0
-        return self._cut(np.asarray(P / total))
-
-    def _extension(self) -> Extension:
-        """Return the weights from new samples, as the graph was built."""
-        if self._extensions:
-            return self._extensions[0]
-        graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-        known: Graph = self._samples
-        heavy = self._weight > 0
-        extension = Extension(
-            known if heavy.all() else known[heavy],
-            graph.n_neighbors,
-            metric=graph.metric,
-            scale_neighbor=graph.scale_neighbor,
-            search=graph.search,
-            recall=graph.recall,
-        )
-        self._extensions.append(extension)  # another thread's would be the same
-        return extension
 
     @property
     def _n_features_out(self) -> int:

@@ -1,7 +1,7 @@
 """Base classes of all estimators: input, restarts, and fitted attributes."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -19,11 +19,14 @@ from lordclust._core.validation import (
     check_n_clusters,
     check_positive,
     check_range,
+    is_auto,
 )
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import Affinity, build_affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
+from lordclust.methods._new_samples import NewSamples
+from lordclust.methods._saving import SavedModel
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
 from lordclust.solver.arrays import from_tensor
@@ -31,7 +34,7 @@ from lordclust.solver.arrays import from_tensor
 Rngs = list[np.random.Generator]
 
 
-class Clusterer(ClusterMixin, BaseEstimator):
+class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
     """Base class that checks the input of every estimator."""
 
     #: Whether a larger objective is better.
@@ -114,8 +117,11 @@ class RestartClusterer(Clusterer):
 
     A method adds its parameters and ``_solve``. Parameters with these names mean the
     same in every method, and are checked here: ``n_clusters, affinity,
-    n_init, max_iter, tol, max_dense``.
+    n_init, max_iter, tol, random_state, max_dense, verbose``.
     """
+
+    #: The number of starts that ``n_init="auto"`` stands for.
+    auto_starts: ClassVar[int] = 10
 
     def fit(self, X: Graph, y: object = None) -> Self:
         """Cluster the samples.
@@ -141,6 +147,7 @@ class RestartClusterer(Clusterer):
         self.all_objectives_ = objectives
         if self.takes_graph:
             self.affinity_matrix_ = data
+        self._samples, self._extensions = None if self._is_precomputed() else X, []
         return self._keep(best, k)
 
     # -- methods that a subclass defines ------------------------------------------
@@ -154,9 +161,9 @@ class RestartClusterer(Clusterer):
 
     def _check_parameters(self) -> None:
         """Raise an error for parameters that no fit can use."""
-        for name in ("n_init", "max_iter"):
-            if hasattr(self, name):
-                check_count(getattr(self, name), name)
+        self._n_starts()
+        if hasattr(self, "max_iter"):
+            check_count(self.max_iter, "max_iter")
         if hasattr(self, "tol"):
             check_positive(self.tol, "tol")
 
@@ -171,10 +178,15 @@ class RestartClusterer(Clusterer):
         if hasattr(self, "max_dense"):
             check_dense_size(n, self.max_dense, type(self).__name__)
 
+    def _n_starts(self) -> int:
+        """Return the number of starts."""
+        n_init = getattr(self, "n_init", 1)
+        return self.auto_starts if is_auto(n_init) else check_count(n_init, "n_init")
+
     def _rngs(self) -> Rngs:
         """Return a generator for each start."""
         rng = check_random_state(getattr(self, "random_state", 0))
-        seeds = rng.randint(np.iinfo(np.int32).max, size=getattr(self, "n_init", 1))
+        seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_starts())
         return [np.random.default_rng(seed) for seed in seeds]
 
     def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
@@ -184,7 +196,8 @@ class RestartClusterer(Clusterer):
             objectives.append(run.objective)
             if best is None or self._merit(run) > self._merit(best):
                 best = run
-            if callbacks.step(self, "start", 1 / getattr(self, "n_init", 1)):
+            found = f"objective {run.objective:.6g}"
+            if callbacks.step(self, "start", 1 / self._n_starts(), found):
                 break
         assert best is not None, "a method yields at least one run"  # for mypy  # nosec B101
         return best, np.array(objectives)
@@ -197,6 +210,7 @@ class RestartClusterer(Clusterer):
         """Set the fitted attributes, clusters in canonical order."""
         run = _renumbered(run, self._shares(k))
         self.labels_ = run.labels
+        self.sizes_ = np.bincount(run.labels, minlength=k)
         self.objective_ = float(run.objective)
         self.n_iter_ = max(1, int(run.n_iter))
         self.converged_ = bool(run.converged)
@@ -233,7 +247,8 @@ class EmbeddingMixin:
 
     embedding_: FloatArray
     n_clusters: int
-    n_init: int
+    auto_starts = 20
+    _n_starts: Callable[[], int]  # of the estimator
 
     def relabel(self, random_state: Seed = None) -> IntArray:
         """Return the labels of another rounding of the same ``embedding_``.
@@ -254,7 +269,7 @@ class EmbeddingMixin:
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         return kmeans_labels(
-            self.embedding_, self.n_clusters, rng, n_init=self.n_init
+            self.embedding_, self.n_clusters, rng, n_init=self._n_starts()
         ).labels
 
 

@@ -53,8 +53,8 @@ class DBSC(RestartClusterer):
     affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
         How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
         a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
-    n_init : int, default=10
-        Random starts; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
         Maximum number of iterations of each start.
     tol : float, default=1e-6
@@ -62,6 +62,8 @@ class DBSC(RestartClusterer):
         of alpha k if that is larger.
     random_state : int, RandomState or None, default=None
         Seed for the random initial labels.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -108,10 +110,11 @@ class DBSC(RestartClusterer):
         beta: float = 0.001,
         indicator: str = "scaled",
         affinity: Affinity = "knn",
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
@@ -122,6 +125,7 @@ class DBSC(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -72,8 +72,9 @@ class DCD(RestartClusterer):
     alphas : sequence of float, default=(1.0, 1.2, 2.0, 5.0)
         Priors, at least 1, for S scaled to a largest entry of 1. A prior whose
         solution has two equal clusters is skipped.
-    n_init : int, default=10
-        Starts; the one with the best objective is kept. An array is one start.
+    n_init : int or "auto", default="auto"
+        Starts ("auto": 10); the one with the best objective is kept. An array is one
+        start.
     max_iter : int, default=1000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -83,6 +84,8 @@ class DCD(RestartClusterer):
         iterations.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -137,11 +140,12 @@ class DCD(RestartClusterer):
         affinity: Affinity = "knn",
         init: str | ArrayLike = "ncut",
         alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0),
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         algorithm: str = "fast",
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -152,6 +156,7 @@ class DCD(RestartClusterer):
         self.tol = tol
         self.algorithm = algorithm
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_positive, unknown_name
 from lordclust._core.warn import warn_user
 from lordclust.methods._base import RestartClusterer, Rngs
@@ -59,6 +59,12 @@ class DirectSC(RestartClusterer):
         Maximum number of updates of W and F.
     tol : float, default=1e-6
         For a given lam: stop when the objective falls by less than this share of it.
+    n_init : int or "auto", default="auto"
+        Unused: the algorithm is deterministic.
+    random_state : int, RandomState or None, default=None
+        Unused: the algorithm is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -115,12 +121,18 @@ class DirectSC(RestartClusterer):
         affinity: Affinity = "knn",
         max_iter: int = 30,
         tol: float = 1e-6,
+        n_init: int | str = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity
         self.max_iter = max_iter
         self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

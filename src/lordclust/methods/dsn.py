@@ -37,8 +37,8 @@ class DSN(PreparedClusterer):
     solver : {"newton", "dykstra", "von_neumann"}, default="newton"
         "newton": a few exact steps. "dykstra": the same Z by many sweeps.
         "von_neumann": the published algorithm.
-    n_init : int, default=20
-        Starts of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
     max_iter : int, default=2000
         Maximum number of Newton steps or sweeps.
     tol : float, default=1e-8
@@ -47,6 +47,8 @@ class DSN(PreparedClusterer):
         Seed for k-means; Z is deterministic.
     max_dense : int, default=10000
         Largest number of samples: three n x n matrices are stored.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -91,11 +93,12 @@ class DSN(PreparedClusterer):
         normalize: str | None = "sym",
         diagonal: str = "auto",
         solver: str = "newton",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-8,
         random_state: Seed = None,
         max_dense: int = 10000,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -107,6 +110,7 @@ class DSN(PreparedClusterer):
         self.tol = tol
         self.random_state = random_state
         self.max_dense = max_dense
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

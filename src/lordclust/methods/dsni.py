@@ -45,8 +45,8 @@ class DSNI(PreparedClusterer):
     rho : float, optional
         First penalty of ADMM, max(3, 5 w) by default and at least 2 w. It grows while
         the residual does not shrink.
-    n_init : int, default=20
-        Starts of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
     max_iter : int, default=300
         Maximum number of steps.
     tol : float, default=3e-4
@@ -55,6 +55,8 @@ class DSNI(PreparedClusterer):
         Seed for k-means; Z is deterministic.
     max_dense : int, default=5000
         Largest number of samples: several n x n matrices are stored.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -108,11 +110,12 @@ class DSNI(PreparedClusterer):
         normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float | None = None,
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 3e-4,
         random_state: Seed = None,
         max_dense: int = 5000,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.w = w
@@ -125,6 +128,7 @@ class DSNI(PreparedClusterer):
         self.tol = tol
         self.random_state = random_state
         self.max_dense = max_dense
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

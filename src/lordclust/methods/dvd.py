@@ -45,8 +45,8 @@ class DvD(PreparedClusterer):
         if S is normalised, "zero" if not.
     rho : float, default=5.0
         First penalty of ADMM. It grows while the residual does not shrink.
-    n_init : int, default=20
-        Starts of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
     max_iter : int, default=300
         Maximum number of steps.
     tol : float, default=3e-4
@@ -55,6 +55,8 @@ class DvD(PreparedClusterer):
         Seed for k-means; Z is deterministic.
     max_dense : int, default=5000
         Largest number of samples: several n x n matrices are stored.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -107,11 +109,12 @@ class DvD(PreparedClusterer):
         normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float = 5.0,
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 3e-4,
         random_state: Seed = None,
         max_dense: int = 5000,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.c1 = c1
@@ -125,6 +128,7 @@ class DvD(PreparedClusterer):
         self.tol = tol
         self.random_state = random_state
         self.max_dense = max_dense
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

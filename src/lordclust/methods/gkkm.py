@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._solvers.kernel_kmeans import (
@@ -64,6 +64,12 @@ default="self_tuning"
         Maximum number of steps of each kernel k-means.
     max_dense : int, default=10000
         Largest number of samples: memory and time grow with the square.
+    n_init : int or "auto", default="auto"
+        Unused: the algorithm is deterministic.
+    random_state : int, RandomState or None, default=None
+        Unused: the algorithm is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -129,6 +135,9 @@ default="self_tuning"
         n_candidates: int | None = None,
         max_iter: int = 300,
         max_dense: int = 10_000,
+        n_init: int | str = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -136,6 +145,9 @@ default="self_tuning"
         self.n_candidates = n_candidates
         self.max_iter = max_iter
         self.max_dense = max_dense
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

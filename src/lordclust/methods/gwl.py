@@ -68,8 +68,8 @@ class GWL(RestartClusterer):
     beta : float, default=0.3
         b, in units of max_i (C1)_i max(q) / n. From 2 on every step lowers the
         objective; smaller is faster, and b is doubled if a step fails.
-    n_init : int, default=10
-        Random starts; the one with the least objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the least objective is kept.
     max_iter : int, default=1000
         Maximum number of iterations of each start.
     tol : float, default=1e-4
@@ -78,6 +78,8 @@ class GWL(RestartClusterer):
         the relative change of the objective.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -135,10 +137,11 @@ class GWL(RestartClusterer):
         heat_time: float = 20.0,
         solver: str = "proximal",
         beta: float = 0.3,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -151,6 +154,7 @@ class GWL(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

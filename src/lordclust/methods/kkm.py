@@ -67,8 +67,8 @@ shape (n,), default="random_points"
         "random_points": k samples are the first means. "k-means++": each sample is
         drawn in proportion to its squared distance to the previous ones.
         "random_partition": random labels. An array: initial labels, a single start.
-    n_init : int, default=10
-        Random starts; the one with the lowest E is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the lowest E is kept.
     max_iter : int, default=300
         Maximum number of steps of each start.
     tol : float, default=1e-6
@@ -85,6 +85,8 @@ shape (n,), default="random_points"
         in blocks at every step. Other affinities are always stored.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -137,12 +139,13 @@ shape (n,), default="random_points"
         *,
         affinity: Affinity = "self_tuning",
         init: str | ArrayLike = "random_points",
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-6,
         psd_shift: float | str = "auto",
         dense_up_to: int = 10_000,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -153,6 +156,7 @@ shape (n,), default="random_points"
         self.psd_shift = psd_shift
         self.dense_up_to = dense_up_to
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -195,6 +199,8 @@ shape (n,), default="random_points"
             self.affinity_matrix_ = S
         elif hasattr(self, "affinity_matrix_"):  # of an earlier fit
             del self.affinity_matrix_
+        self._samples = None if self._is_precomputed() else data
+        self._extensions, self._weight = [], w
         return self._keep(best, k)
 
     def _read(self, X: Graph) -> Graph:

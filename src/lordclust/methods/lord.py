@@ -58,7 +58,7 @@ from lordclust.choose.search import (
 from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
-from lordclust.methods._saving import SavedModel
+from lordclust.methods._saving import SavedProbabilities
 from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
 from lordclust.rounding.labels import (
@@ -176,7 +176,7 @@ class Solution(NamedTuple):
 
 
 class DoublyStochasticClusterer(
-    callbacks.CallbackSupportMixin, SavedModel, ProbabilityAnswers
+    callbacks.CallbackSupportMixin, SavedProbabilities, ProbabilityAnswers
 ):
     """Base class of the two models: everything but the problem that they solve."""
 
@@ -207,6 +207,7 @@ class DoublyStochasticClusterer(
     device: str | None
     proba_top: int | None
     dtype: np.dtype | str
+    verbose: int
 
     @callbacks.with_callbacks
     def fit(
@@ -807,6 +808,8 @@ class LoRD(DoublyStochasticClusterer):
         Type in which S, V and other arrays of n x k numbers are stored. "float32"
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -880,6 +883,7 @@ class LoRD(DoublyStochasticClusterer):
         device: str | None = None,
         proba_top: int | None = None,
         dtype: np.dtype | str = "float64",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -899,6 +903,7 @@ class LoRD(DoublyStochasticClusterer):
         self.device = device
         self.proba_top = proba_top
         self.dtype = dtype
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -1006,6 +1011,8 @@ class BLoRD(DoublyStochasticClusterer):
         Type in which S, V and other arrays of n x k numbers are stored. "float32"
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -1109,6 +1116,7 @@ class BLoRD(DoublyStochasticClusterer):
         device: str | None = None,
         proba_top: int | None = None,
         dtype: np.dtype | str = "float64",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
@@ -1129,6 +1137,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.device = device
         self.proba_top = proba_top
         self.dtype = dtype
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

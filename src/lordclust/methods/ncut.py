@@ -58,12 +58,14 @@ class NCut(RestartClusterer):
         Added to the diagonal of S, and twice to the degrees, while the eigenvectors
         are computed, so that no eigenvector is spent on a single vertex of very low
         degree. In units of S; the released code uses 0.5.
-    n_init : int, default=10
-        Starts of the discretisation (its first row) or of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of the discretisation (its first row) or of k-means ("auto": 10).
     max_iter : int, default=100
         Maximum number of iterations of the discretisation.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -119,9 +121,10 @@ class NCut(RestartClusterer):
         affinity: Affinity = "knn",
         assign: str = "discretize",
         offset: float = 0.0,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -130,6 +133,7 @@ class NCut(RestartClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -58,15 +58,17 @@ class NLR(RestartClusterer):
         The penalty of ||UU'1 - 1||^2 starts at ``penalty / n`` for S scaled to norm
         1, and is doubled whenever it is too weak. Smaller values converge more slowly
         and to worse optima, larger ones need more iterations.
-    n_init : int, default=10
-        Random starts; the one with the best objective is kept, among those with an
-        infeasibility of at most 1e-3 if there are any.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the best objective is kept, among those
+        with an infeasibility of at most 1e-3 if there are any.
     max_iter : int, default=5000
         Maximum number of gradient steps of each start.
     tol : float, default=1e-3
         Tolerance on the residual and the infeasibility.
     random_state : int, RandomState or None, default=None
         Seed for the starts and for k-means.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -124,10 +126,11 @@ class NLR(RestartClusterer):
         affinity: Affinity = "knn",
         rank: int | None = None,
         penalty: float = 10.0,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 5000,
         tol: float = 1e-3,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -137,6 +140,7 @@ class NLR(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -35,14 +35,16 @@ default="knn"
         settings, or ``f(X) -> S``. S must be nonnegative.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees.
-    n_init : int, default=10
-        Random starts; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=1000
         Maximum number of sweeps over the columns for each start.
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in a sweep.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -100,10 +102,11 @@ default="knn"
         *,
         affinity: Affinity = "knn",
         normalize: str | None = None,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -112,6 +115,7 @@ default="knn"
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _descend(self, S: Graph, V: FloatArray, square: float) -> Factor:
         return by_columns(S, V, square, max_iter=self.max_iter, tol=self.tol)

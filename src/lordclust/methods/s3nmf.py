@@ -76,6 +76,10 @@ default="knn"
         square of the largest entry of S.
     random_state : int, RandomState or None, default=None
         Seed for the starts of the members.
+    n_init : int or "auto", default="auto"
+        Unused: the members take the place of restarts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -143,6 +147,8 @@ default="knn"
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Seed = None,
+        n_init: int | str = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -155,6 +161,8 @@ default="knn"
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_init = n_init
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

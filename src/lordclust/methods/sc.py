@@ -32,10 +32,12 @@ class SC(EmbeddingMixin, RestartClusterer):
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
-    n_init : int, default=20
-        Starts of k-means; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20); the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -88,14 +90,16 @@ class SC(EmbeddingMixin, RestartClusterer):
         *,
         affinity: Affinity = "knn",
         laplacian: str = "sym",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.laplacian = laplacian
         self.n_init = n_init
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -27,8 +27,8 @@ class SDP(LearnedAffinityClusterer):
         How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
         a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
         matrix. Its scale, and a multiple of I added to it, do not change Z.
-    n_init : int, default=20
-        Starts of k-means on the eigenvectors.
+    n_init : int or "auto", default="auto"
+        Starts of k-means on the eigenvectors ("auto": 20).
     max_iter : int, default=2000
         Maximum number of iterations of ADMM.
     tol : float, default=1e-4
@@ -38,6 +38,8 @@ class SDP(LearnedAffinityClusterer):
         Largest number of samples: six n x n matrices are stored.
     random_state : int, RandomState or None, default=None
         Seed for k-means; Z is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -93,11 +95,12 @@ class SDP(LearnedAffinityClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-4,
         max_dense: int = 5000,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -106,6 +109,7 @@ class SDP(LearnedAffinityClusterer):
         self.tol = tol
         self.max_dense = max_dense
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, S: Graph, k: int) -> Learned:
         found = peng_wei(S, k, tol=self.tol, max_iter=self.max_iter)

@@ -56,8 +56,8 @@ class SDS(PreparedClusterer):
         Whether tr Z = k.
     mu, rho : float, default=1.0 and 1.1
         Initial penalty of the augmented Lagrangian and its growth; for "rank".
-    n_init : int, default=20
-        Starts of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
     max_iter : int, default=300
         Maximum number of steps.
     tol : float, default=1e-5
@@ -66,6 +66,8 @@ class SDS(PreparedClusterer):
         Seed for k-means; Z is deterministic.
     max_dense : int, default=5000
         Largest number of samples: several n x n matrices are stored.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -121,11 +123,12 @@ class SDS(PreparedClusterer):
         fix_trace: bool = True,
         mu: float = 1.0,
         rho: float = 1.1,
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: Seed = None,
         max_dense: int = 5000,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -142,6 +145,7 @@ class SDS(PreparedClusterer):
         self.tol = tol
         self.random_state = random_state
         self.max_dense = max_dense
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

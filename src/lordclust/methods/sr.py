@@ -38,8 +38,8 @@ class SR(RestartClusterer):
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
     row_normalize : bool, default=True
         Whether the rows of F are scaled to length 1.
-    n_init : int, default=10
-        Random starts of Y; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts of Y ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-8
@@ -47,6 +47,8 @@ class SR(RestartClusterer):
         fraction of ||F||_F^2 + n.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -99,10 +101,11 @@ class SR(RestartClusterer):
         affinity: Affinity = "knn",
         laplacian: str = "sym",
         row_normalize: bool = True,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-8,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -112,6 +115,7 @@ class SR(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -41,14 +41,16 @@ default="knn"
         code of [1]_ does.
     exponent : {"auto", 0.25, 0.5, 0.75}, default="auto"
         Exponent of the update. A fixed one above 0.25 may raise the loss.
-    n_init : int, default=10
-        Random starts; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=3000
         Maximum number of iterations of each start.
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in an iteration.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -109,10 +111,11 @@ default="knn"
         affinity: Affinity = "knn",
         normalize: str | None = None,
         exponent: float | str = "auto",
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 3000,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -122,6 +125,7 @@ default="knn"
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
