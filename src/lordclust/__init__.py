@@ -71,7 +71,23 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOME[name]), name)
     if name in (*_PACKAGES, *_NOT_IN_STAR):
         return import_module(f"lordclust.{name}")
+    if not name.startswith("_"):
+        _point_to(name)
     raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
+
+
+def _point_to(name: str) -> None:
+    """Raise an error that says where a name is, if it is in another module.
+
+    Python would replace the message of an AttributeError in an import statement.
+    """
+    for place in ("lordclust", *(f"lordclust.{package}" for package in _PACKAGES)):
+        for known in import_module(place).__all__:
+            if known.lower() == name.lower():
+                raise ImportError(
+                    f"lordclust has no {name}. Use: from {place} import {known}",
+                    name=name,
+                )
 
 
 def __dir__() -> list[str]:
