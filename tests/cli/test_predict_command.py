@@ -106,8 +106,9 @@ def test_other_files_are_refused(run, points):
 
 def test_other_methods(run, points, tmp_path):
     model = tmp_path / "m.lord"
-    fitted = run("fit", points, "-k", 3, "--method", "sc", "--model", model, "--quiet")
-    assert fitted.exit_code == 0
+    options = (*COLUMNS, "-k", 3, "--method", "sc", "--model", model, "--quiet")
+    fitted = run("fit", points, *options)
+    assert fitted.exit_code == 0, fitted.stderr
     result = run("predict", model, points, "--quiet")
     assert result.stdout == fitted.stdout
     for command in (

@@ -2,11 +2,16 @@
 
 import numbers
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lordclust._core.fork import openmp
 from lordclust._core.keys import sample_keys
@@ -46,13 +51,16 @@ _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 Progress: TypeAlias = Callable[[float], object]
 
 
-class KNNGraph(BaseEstimator):
+class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Graph of q nearest neighbours with self-tuning weights [1]_.
 
         S_ij = exp(-d_ij^2 / (sigma_i sigma_j))
 
     if x_i is among the q nearest of x_j or x_j among those of x_i, and 0 otherwise;
     sigma_i is the distance from x_i to its 7th neighbour.
+
+    It serves as the ``affinity`` of an estimator, and as a step of a pipeline before an
+    estimator with ``affinity="precomputed"``.
 
     Parameters
     ----------
@@ -69,9 +77,10 @@ class KNNGraph(BaseEstimator):
     scale_neighbor : int, default=7
         The neighbour, never counting the sample itself, that sets sigma_i; the
         last one if there are fewer.
-    n_jobs : int, optional
-        Threads of the search. By default all, or scikit-learn's default. The graph
-        does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads of the search, -1 for all cores. None: one, unless a
+        ``joblib.parallel_config`` context says otherwise. The graph does not depend on
+        it.
     search : {"auto", "exact", "cells"}, default="auto"
         How neighbours are found. "auto": exactly below 20,000 samples, for at most 8
         features, and for sparse samples and metrics other than "euclidean", "cosine"
@@ -90,6 +99,8 @@ class KNNGraph(BaseEstimator):
         samples; 1 for an exact search.
     scales_ : ndarray of shape (n,)
         The local scales sigma of the last graph, in units of X up to a power of 2.
+    n_samples_fit_, n_features_in_ : int
+        Shape of the fitted samples, after ``fit``.
 
     Notes
     -----
@@ -124,6 +135,14 @@ class KNNGraph(BaseEstimator):
     >>> D = kneighbors_graph([[0.0], [1.0], [5.0], [6.0]], 3, mode="distance")
     >>> (KNNGraph(1, metric="precomputed").build(D) != S).nnz
     0
+
+    In a pipeline:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from lordclust import BLoRD
+    >>> model = make_pipeline(KNNGraph(2), BLoRD(2, affinity="precomputed"))
+    >>> model.fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]).predict([[0.4], [7.6]])
+    array([0, 1])
     """
 
     def __init__(
@@ -133,7 +152,7 @@ class KNNGraph(BaseEstimator):
         include_self: bool = False,
         *,
         scale_neighbor: int = 7,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         search: str = "auto",
         recall: float | None = None,
     ) -> None:
@@ -144,6 +163,8 @@ class KNNGraph(BaseEstimator):
         self.n_jobs = n_jobs
         self.search = search
         self.recall = recall
+
+    _extension: Any  # an Extension, None for distances
 
     def build(self, X: Samples, *, callback: Progress | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
@@ -185,6 +206,80 @@ class KNNGraph(BaseEstimator):
         parts = weights.ravel(), index.ravel().astype(narrow), indptr
         W = sparse.csr_array(parts, shape=(n, n))
         return _joined(W, diagonal=float(self.include_self))
+
+    def fit(self, X: Samples, y: object = None) -> Self:
+        """Keep the samples, for ``transform``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, d)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Samples, y: object = None) -> Graph:
+        """Return the graph of the samples in X, as ``build``, and keep them.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, d)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        S : scipy.sparse.csr_array of float64, shape (n, n)
+        """
+        S = self.build(X)
+        validate_data(self, X, skip_check_array=True)
+        self.n_samples_fit_ = S.shape[0]
+        self._extension = None
+        if self.metric != "precomputed":
+            from lordclust.graph.extend import Extension  # it imports this module
+
+            self._extension = Extension(
+                check_samples(X), self.n_neighbors, metric=self.metric,
+                scale_neighbor=self.scale_neighbor, search=self.search,
+                recall=self.recall,
+            )  # fmt: skip
+        return S
+
+    def transform(self, X: Samples) -> Graph:
+        """Return the weights of new samples to their nearest fitted samples.
+
+        A copy of fitted samples has a weight for these only.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (m, d)
+            Samples.
+
+        Returns
+        -------
+        W : scipy.sparse.csr_array of float64, shape (m, n)
+            Rows sum to 1. An estimator with ``affinity="precomputed"`` accepts it in
+            ``predict``.
+        """
+        check_is_fitted(self, "n_samples_fit_")
+        if self._extension is None:
+            raise ValueError(
+                'KNNGraph(metric="precomputed") has no samples to compare new ones '
+                "with. Fit it to samples with another metric."
+            )
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._extension.weights(check_samples(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_samples_fit_)
 
     def from_neighbors(self, indices: ArrayLike, distances: ArrayLike) -> Graph:
         """Return the similarity graph of neighbours that are already known.
@@ -254,7 +349,7 @@ def nearest(
     X: Samples,
     count: int,
     metric: str = "euclidean",
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the ``count`` nearest others of each sample, and their distances.
@@ -277,7 +372,11 @@ def nearest(
     if centred:
         Z = Z - Z.mean(axis=0)  # a distant origin would lose precision
     wanted = min(count + SPARE, X.shape[0] - 1)
-    search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=n_jobs)
+    # Only distances that are measured again below are the same for any n_jobs.
+    quick = is_euclidean and X.shape[0] >= LARGE
+    search = NearestNeighbors(
+        n_neighbors=wanted, metric=metric, n_jobs=n_jobs if quick else None
+    )
     with openmp():
         d, index = search.fit(Z).kneighbors()
     d = _distances(X, index, unit) if is_euclidean else d.astype(np.float64)
@@ -288,7 +387,7 @@ def find_nearest(
     X: Samples,
     count: int,
     metric: str = "euclidean",
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Progress | None = None,
     *,
     search: str = "auto",

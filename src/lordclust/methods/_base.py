@@ -19,11 +19,12 @@ from lordclust._core.validation import (
     check_n_clusters,
     check_positive,
     check_range,
+    check_similarity,
     is_auto,
 )
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
-from lordclust.graph.affinity import Affinity, build_affinity, find_affinity
+from lordclust.graph.affinity import Affinity, find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._new_samples import NewSamples
 from lordclust.methods._saving import SavedModel
@@ -51,9 +52,23 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
     def _is_precomputed(self) -> bool:
         """Return whether X holds similarities, or distances for a KNNGraph."""
         affinity = getattr(self, "affinity", None)
-        if isinstance(affinity, KNNGraph):
-            affinity = affinity.metric
-        return isinstance(affinity, str) and affinity == "precomputed"
+        named = isinstance(affinity, str) and affinity.startswith("precomputed")
+        return named or self._has_metric("precomputed")
+
+    def _has_metric(self, name: str) -> bool:
+        """Return whether the graph of neighbours has this metric."""
+        affinity = getattr(self, "affinity", None)
+        metric = getattr(affinity, "metric", getattr(self, "metric", None))
+        return isinstance(metric, str) and metric == name
+
+    def _affinity(self) -> Affinity:
+        """Return the function from X to S."""
+        return find_affinity(
+            self.affinity,
+            getattr(self, "n_neighbors", None),
+            getattr(self, "metric", "euclidean"),
+            getattr(self, "n_jobs", -1),
+        )
 
     def _check_X(self, X: Graph, *, reset: bool = True) -> Graph:
         """Return X after scikit-learn's validation."""
@@ -73,15 +88,19 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
         if not self.takes_graph:
             check_range(X.data if sparse.issparse(X) else X, "X")
             return X
-        return self._built(find_affinity(self.affinity), X)
+        return self._built(self._affinity(), X)
 
     def _built(self, build: Affinity, X: Graph) -> Graph:
         """Return the checked S that a function builds."""
         who = type(self).__name__ if self.nonnegative else False
         listener: callbacks.Listener | None = getattr(self, "_listener", None)
         notify = None if listener is None else listener.graph
-        S = build_affinity(build, X, nonnegative=who, callback=notify)
-        self._recall = getattr(build, "recall_", None)
+        self._recall = None
+        if type(build) is KNNGraph:  # symmetric, nonnegative, canonical
+            S = build.build(X, callback=notify)
+            self._recall = float(getattr(build, "_recall", 1.0))
+        else:
+            S = check_similarity(build(X), nonnegative=who)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"affinity must return an S with one row for each of the {X.shape[0]} "

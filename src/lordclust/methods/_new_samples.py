@@ -5,12 +5,11 @@ from typing import ClassVar, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.graph import KNNGraph
-from lordclust.graph.affinity import build_affinity, find_affinity
+from lordclust.graph.affinity import build_affinity
 from lordclust.graph.extend import Extension
 from lordclust.rounding.labels import labels_from
 from lordclust.rounding.spectral import modularity
@@ -32,7 +31,7 @@ class NewSamples:
 
     # Of the estimator.
     takes_graph: ClassVar[bool]
-    affinity: Affinity
+    _affinity: Callable[[], Callable[..., Graph]]
     _is_precomputed: Callable[[], bool]
     _check_X: Callable[..., Graph]  # noqa: N815
 
@@ -97,10 +96,10 @@ class NewSamples:
         k = len(self.sizes_)
         if self._is_precomputed():
             return modularity(X, labels, self.labels_, k)
-        build = find_affinity(self.affinity) if self.takes_graph else KNNGraph()
+        build = self._affinity() if self.takes_graph else KNNGraph()
         if isinstance(build, KNNGraph) and build.n_neighbors is not None:
             most = X.shape[0] - 1 + build.include_self
-            build = clone(build).set_params(n_neighbors=min(build.n_neighbors, most))
+            build.set_params(n_neighbors=min(build.n_neighbors, most))
         return modularity(build_affinity(build, X), labels, labels, k)
 
     # -- steps that models with probabilities share -------------------------------
@@ -115,7 +114,7 @@ class NewSamples:
                     "This model was saved with samples=False, so it cannot predict new "
                     "samples. Save it again with samples=True."
                 )
-            if isinstance(self.affinity, KNNGraph):
+            if isinstance(self._affinity(), KNNGraph):
                 raise ValueError(
                     'A model fitted on distances (KNNGraph(metric="precomputed")) has '
                     "no samples to compare new ones with. Fit it on samples, or pass "
@@ -166,8 +165,8 @@ class NewSamples:
         """Return the weights from new samples, as the graph was built."""
         if self._extensions:
             return self._extensions[0]
-        affinity = getattr(self, "affinity", None)
-        graph = affinity if isinstance(affinity, KNNGraph) else KNNGraph()
+        graph = self._affinity() if self.takes_graph else None
+        graph = graph if isinstance(graph, KNNGraph) else KNNGraph()
         extension = Extension(
             self._known(cast(Graph, self._samples)),
             graph.n_neighbors,

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, Graph, IntArray
 from lordclust._core.validation import in_dtype
-from lordclust.graph.affinity import find_affinity
 from lordclust.rounding.labels import labels_from, row_entropy
 from lordclust.solver.problem import BLoRDProblem
 
@@ -56,7 +55,7 @@ def _memberships(model: Any, whole: Any, kept: BoolArray) -> tuple[Graph, Graph]
     """Return S of all samples, and the memberships of those without weight."""
     light = ~kept
     if model._is_precomputed():
-        S = model._built(find_affinity(model.affinity), whole.X)
+        S = model._built(model._affinity(), whole.X)
         rows = selected(S, light, square=False)[:, kept]
         P = model._average(rows)
     else:

@@ -50,9 +50,12 @@ class DBSC(RestartClusterer):
         size costs about 2 beta / alpha of the gain of its right cluster.
     indicator : {"scaled", "plain"}, default="scaled"
         "plain" takes G = Y sqrt(k/n), the same if all clusters are equally large.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     n_init : int or "auto", default="auto"
         Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
@@ -110,6 +113,8 @@ class DBSC(RestartClusterer):
         beta: float = 0.001,
         indicator: str = "scaled",
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -121,6 +126,8 @@ class DBSC(RestartClusterer):
         self.beta = beta
         self.indicator = indicator
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

@@ -61,10 +61,13 @@ class DCD(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative and
-        should be sparse.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative
+        and should be sparse.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     init : {"ncut", "random"} or array of shape (n, n_clusters), default="ncut"
         "ncut": the labels of one k-means run on the eigenvectors of the normalised
         cut, as indicators + 0.2. "random": uniformly random memberships, much worse.
@@ -138,6 +141,8 @@ class DCD(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         init: str | ArrayLike = "ncut",
         alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0),
         n_init: int | str = "auto",
@@ -149,6 +154,8 @@ class DCD(RestartClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.init = init
         self.alphas = alphas
         self.n_init = n_init

@@ -52,9 +52,12 @@ class DirectSC(RestartClusterer):
     lam : float or "auto", default="auto"
         Weight of the trace. "auto" searches for one that gives k components. With a
         number, W and F are improved in turn at this lam.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     max_iter : int, default=30
         Maximum number of updates of W and F.
     tol : float, default=1e-6
@@ -119,6 +122,8 @@ class DirectSC(RestartClusterer):
         *,
         lam: float | str = "auto",
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         max_iter: int = 30,
         tol: float = 1e-6,
         n_init: int | str = "auto",
@@ -128,6 +133,8 @@ class DirectSC(RestartClusterer):
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init

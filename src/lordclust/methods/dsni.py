@@ -32,10 +32,13 @@ class DSNI(PreparedClusterer):
     w : float, default=0.2
         Weight of the penalty. Below 1/2 the problem is convex. From 1/2 on it is not,
         and the number of blocks of Z does not depend on k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
-        sparse S is converted to a dense one.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
+        a sparse S is converted to a dense one.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -107,6 +110,8 @@ class DSNI(PreparedClusterer):
         *,
         w: float = 0.2,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float | None = None,
@@ -120,6 +125,8 @@ class DSNI(PreparedClusterer):
         self.n_clusters = n_clusters
         self.w = w
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.diagonal = diagonal
         self.rho = rho

@@ -33,10 +33,13 @@ class DvD(PreparedClusterer):
         Smallest k-th eigenvalue of Z, at most 1.
     c2 : float, default=0.5
         Largest (k+1)-th eigenvalue of Z, from 0 to c1.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
-        sparse S is converted to a dense one.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
+        a sparse S is converted to a dense one.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -106,6 +109,8 @@ class DvD(PreparedClusterer):
         c1: float = 0.9,
         c2: float = 0.5,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         normalize: str | None = "sym",
         diagonal: str = "auto",
         rho: float = 5.0,
@@ -120,6 +125,8 @@ class DvD(PreparedClusterer):
         self.c1 = c1
         self.c2 = c2
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.diagonal = diagonal
         self.rho = rho

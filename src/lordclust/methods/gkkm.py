@@ -48,12 +48,14 @@ class GKKM(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
-default="self_tuning"
-        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
-        of nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+    affinity : str, KNNGraph or callable, default="self_tuning"
+        How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
+        self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
         sparse; entries may be negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, with ``affinity="knn"``.
+    n_neighbors : int, optional
+        Their number, with ``affinity="knn"``. By default floor(log2 n) + 1.
     algorithm : {"auto", "full", "fast"}, default="auto"
         "full" tries every sample as a new cluster, "fast" one. "auto": "full" if
         n^3 k <= 1e11, otherwise "fast".
@@ -131,6 +133,8 @@ default="self_tuning"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "self_tuning",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         algorithm: str = "auto",
         n_candidates: int | None = None,
         max_iter: int = 300,
@@ -141,6 +145,8 @@ default="self_tuning"
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.algorithm = algorithm
         self.n_candidates = n_candidates
         self.max_iter = max_iter

@@ -52,9 +52,12 @@ class GWL(RestartClusterer):
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
         of cluster j is exactly ``proportions[j]``.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     cost : {"adjacency", "heat"}, default="adjacency"
         C: S divided by its largest entry, or the heat kernel exp(-t L) of its
         normalised Laplacian (a full matrix: at most 5000 samples).
@@ -133,6 +136,8 @@ class GWL(RestartClusterer):
         *,
         proportions: ArrayLike | None = None,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         cost: str = "adjacency",
         heat_time: float = 20.0,
         solver: str = "proximal",
@@ -146,6 +151,8 @@ class GWL(RestartClusterer):
         self.n_clusters = n_clusters
         self.proportions = proportions
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.cost = cost
         self.heat_time = heat_time
         self.solver = solver

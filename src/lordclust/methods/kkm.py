@@ -56,12 +56,14 @@ class KKM(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
-default="self_tuning"
-        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
-        of nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+    affinity : str, KNNGraph or callable, default="self_tuning"
+        How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
+        self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
         sparse; entries may be negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, with ``affinity="knn"``.
+    n_neighbors : int, optional
+        Their number, with ``affinity="knn"``. By default floor(log2 n) + 1.
     init : {"random_points", "k-means++", "random_partition"} or array of int of \
 shape (n,), default="random_points"
         "random_points": k samples are the first means. "k-means++": each sample is
@@ -138,6 +140,8 @@ shape (n,), default="random_points"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "self_tuning",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         init: str | ArrayLike = "random_points",
         n_init: int | str = "auto",
         max_iter: int = 300,
@@ -149,6 +153,8 @@ shape (n,), default="random_points"
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

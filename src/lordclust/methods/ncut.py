@@ -47,9 +47,12 @@ class NCut(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     assign : {"discretize", "kmeans", "cluster_qr"}, default="discretize"
         How eigenvectors become labels: Yu and Shi's rotation; k-means on the rows,
         as ``sklearn.cluster.SpectralClustering`` does; or the pivoted QR
@@ -119,6 +122,8 @@ class NCut(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         assign: str = "discretize",
         offset: float = 0.0,
         n_init: int | str = "auto",
@@ -128,6 +133,8 @@ class NCut(RestartClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.assign = assign
         self.offset = offset
         self.n_init = n_init

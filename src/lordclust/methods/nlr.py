@@ -48,10 +48,13 @@ class NLR(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix; a multiple of I added to it makes no difference.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     rank : int, optional
         Columns r of U, at least k. By default 2k.
     penalty : float, default=10.0
@@ -124,6 +127,8 @@ class NLR(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         rank: int | None = None,
         penalty: float = 10.0,
         n_init: int | str = "auto",
@@ -134,6 +139,8 @@ class NLR(RestartClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.rank = rank
         self.penalty = penalty
         self.n_init = n_init

@@ -53,11 +53,13 @@ class S3NMF(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
-default="knn"
-        How the first S is computed from X: the self-tuning graph of nearest neighbours,
-        the full self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with
-        its own settings, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How the first S is computed from X, as in :class:`lordclust.BLoRD`. S must be
+        nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     n_members : int, default=20
         Factorisations per round.
     n_rounds : int, default=10
@@ -138,6 +140,8 @@ default="knn"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         n_members: int = 20,
         n_rounds: int = 10,
         mode: str = "hard",
@@ -152,6 +156,8 @@ default="knn"
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_members = n_members
         self.n_rounds = n_rounds
         self.mode = mode

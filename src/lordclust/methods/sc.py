@@ -26,9 +26,12 @@ class SC(EmbeddingMixin, RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
@@ -89,6 +92,8 @@ class SC(EmbeddingMixin, RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         laplacian: str = "sym",
         n_init: int | str = "auto",
         random_state: Seed = None,
@@ -96,6 +101,8 @@ class SC(EmbeddingMixin, RestartClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.laplacian = laplacian
         self.n_init = n_init
         self.random_state = random_state

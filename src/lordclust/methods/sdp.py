@@ -23,10 +23,13 @@ class SDP(LearnedAffinityClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix. Its scale, and a multiple of I added to it, do not change Z.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     n_init : int or "auto", default="auto"
         Starts of k-means on the eigenvectors ("auto": 20).
     max_iter : int, default=2000
@@ -95,6 +98,8 @@ class SDP(LearnedAffinityClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-4,
@@ -104,6 +109,8 @@ class SDP(LearnedAffinityClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

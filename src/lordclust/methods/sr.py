@@ -30,9 +30,12 @@ class SR(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     laplacian : {"sym", "rw", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2, D the degrees. "rw": D^-1/2 times
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
@@ -99,6 +102,8 @@ class SR(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         laplacian: str = "sym",
         row_normalize: bool = True,
         n_init: int | str = "auto",
@@ -109,6 +114,8 @@ class SR(RestartClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.laplacian = laplacian
         self.row_normalize = row_normalize
         self.n_init = n_init

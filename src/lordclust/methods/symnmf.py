@@ -31,11 +31,13 @@ class SymNMF(SymmetricFactorClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
-default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, the full
-        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its own
-        settings, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be
+        nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees, as the
         code of [1]_ does.
@@ -109,6 +111,8 @@ default="knn"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         normalize: str | None = None,
         exponent: float | str = "auto",
         n_init: int | str = "auto",
@@ -119,6 +123,8 @@ default="knn"
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.exponent = exponent
         self.n_init = n_init
