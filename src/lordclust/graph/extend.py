@@ -110,6 +110,9 @@ class Extension:
         index, d = self._nearest(X if len(rows) == m else X[rows])
         close = d[:, 0] <= FAR * max(self.reach, self.sigma.max())
         index, d, rows = index[close], d[close], rows[close]
+        apart = np.isinf(d)  # no common feature
+        if apart.any():
+            d = np.where(apart, np.where(apart, 0.0, d).max(axis=1, keepdims=True), d)
         sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.
@@ -117,6 +120,7 @@ class Extension:
         w = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
         copies = d <= 1e-12 * sigma[:, None]
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
+        w = np.where(apart[:, : self.count], 0.0, w)
         w = w / w.sum(axis=1, keepdims=True)
         counts = self.count * np.bincount(rows, minlength=m)
         indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -128,7 +132,7 @@ class Extension:
         low, high = X.min(axis=1), X.max(axis=1)
         if sparse.issparse(low):
             low, high = low.toarray(), high.toarray()
-        return np.asarray((high <= top) & (low >= -top))
+        return np.asarray(~((high > top) | (low < -top)))  # NaN is a missing value
 
     def _nearest(self, X: Samples) -> tuple[IntArray, FloatArray]:
         """Return the nearest known samples of each row, independent of the batch.
@@ -160,6 +164,7 @@ class Extension:
         index, d = nearest_of(index, self._measured(X, index), wanted)
         last, farthest = d[:, count - 1], d[:, -1]
         slack = ROUNDING * (self.reach + farthest) ** 2
+        slack[np.isinf(farthest)] = 0.0  # missing values, nothing in common
         sure = (last**2 < farthest**2 - slack) | (wanted == self.n)
         return index[:, :count], d[:, :count], sure
 
@@ -196,7 +201,7 @@ class Extension:
         for i, others in enumerate(index):
             known = self.X[others].astype(np.float64)
             d[i] = pairwise_distances(X[i : i + 1], known, metric=self.metric)[0]
-        return d
+        return np.where(np.isnan(d), np.inf, d)
 
 
 def _in_rows(X: Samples) -> Samples:

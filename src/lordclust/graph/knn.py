@@ -2,10 +2,12 @@
 
 import numbers
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -21,6 +23,7 @@ from lordclust._core.validation import check_count
 from lordclust._core.warn import warn_user
 from lordclust.graph import precomputed
 from lordclust.graph.euclidean import SEARCH_SPACES
+from lordclust.graph.gower import Columns
 from lordclust.graph.kernel import (
     check_samples,
     floor_scales,
@@ -69,6 +72,11 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     metric : str, default="euclidean"
         Any metric of ``sklearn.neighbors.NearestNeighbors``, or "inner_product":
         d_ij = sqrt(M^2 - x_i'x_j), where M is the largest length of a sample.
+        "nan_euclidean": X may have missing values (NaN); distances are over the
+        features that both samples have, as
+        :func:`sklearn.metrics.pairwise.nan_euclidean_distances` defines them. "gower":
+        numeric and categorical columns, see ``categorical``; the mean over columns of
+        |x - y| / range, or of whether categories differ.
         "precomputed": X holds distances, for example the sparse graph of neighbours
         that another index found; see Notes.
     include_self : bool, default=False
@@ -91,6 +99,9 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Share of the true neighbours that an approximate search should find. It
         determines how many cells are searched. By default 0.98, and 0.95 from 200,000
         samples on.
+    categorical : array-like of int or str, optional
+        Numbers or names of the categorical columns, with ``metric="gower"``. By default
+        those that are not numbers. A missing category counts as one of its own.
 
     Attributes
     ----------
@@ -99,6 +110,8 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         samples; 1 for an exact search.
     scales_ : ndarray of shape (n,)
         The local scales sigma of the last graph, in units of X up to a power of 2.
+    columns_ : Columns
+        With ``metric="gower"``: the range or the categories of each column.
     n_samples_fit_, n_features_in_ : int
         Shape of the fitted samples, after ``fit``.
 
@@ -136,6 +149,12 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     >>> (KNNGraph(1, metric="precomputed").build(D) != S).nnz
     0
 
+    Numbers and categories:
+
+    >>> mixed = [[1.0, "a"], [2.0, "a"], [9.0, "b"], [8.0, "b"]]
+    >>> KNNGraph(1, metric="gower").build(mixed).nnz
+    4
+
     In a pipeline:
 
     >>> from sklearn.pipeline import make_pipeline
@@ -155,6 +174,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         n_jobs: int | None = -1,
         search: str = "auto",
         recall: float | None = None,
+        categorical: ArrayLike | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -163,6 +183,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.n_jobs = n_jobs
         self.search = search
         self.recall = recall
+        self.categorical = categorical
 
     _extension: Any  # an Extension, None for distances
 
@@ -185,14 +206,18 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
         self.__dict__.pop("_recall", None)
-        if self.metric == "precomputed":
+        metric = self.metric
+        if metric == "precomputed":
             return self._from_distances(precomputed.from_graph(X))
-        X = check_samples(X, distinct=True)
+        if metric == "gower":
+            self.columns_ = Columns.of(X, self.categorical)
+            X, metric = self.columns_.encoded(X), "manhattan"
+        X = check_samples(X, distinct=True, missing=metric == "nan_euclidean")
         n = X.shape[0]
         q = self.n_others(n)
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
         index, d, recall = find_nearest(
-            X, max(q, nth), self.metric, self.n_jobs, callback,
+            X, max(q, nth), metric, self.n_jobs, callback,
             search=self.search, recall=self.recall,
         )  # fmt: skip
         if recall is not None:
@@ -245,8 +270,9 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.metric != "precomputed":
             from lordclust.graph.extend import Extension  # it imports this module
 
+            metric = "manhattan" if self.metric == "gower" else self.metric
             self._extension = Extension(
-                check_samples(X), self.n_neighbors, metric=self.metric,
+                self._checked(X), self.n_neighbors, metric=metric,
                 scale_neighbor=self.scale_neighbor, search=self.search,
                 recall=self.recall,
             )  # fmt: skip
@@ -275,7 +301,13 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 "with. Fit it to samples with another metric."
             )
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self._extension.weights(check_samples(X))
+        return self._extension.weights(self._checked(X))
+
+    def _checked(self, X: Samples) -> Samples:
+        """Return samples in the form in which they are compared."""
+        if self.metric == "gower":
+            return self.columns_.encoded(X)
+        return check_samples(X, missing=self.metric == "nan_euclidean")
 
     @property
     def _n_features_out(self) -> int:
@@ -377,9 +409,14 @@ def nearest(
     search = NearestNeighbors(
         n_neighbors=wanted, metric=metric, n_jobs=n_jobs if quick else None
     )
-    with openmp():
+    # Blocks of 64 MB: scikit-learn's default of 1 GB has several copies at a time.
+    missing = metric == "nan_euclidean"
+    small = config_context(working_memory=64) if missing else nullcontext()
+    with openmp(), small:
         d, index = search.fit(Z).kneighbors()
     d = _distances(X, index, unit) if is_euclidean else d.astype(np.float64)
+    if missing and np.isnan(d).any():
+        d[np.isnan(d)] = np.nanmax(d)  # no common feature: as far as any neighbour
     return nearest_of(index, d, count, X)
 
 

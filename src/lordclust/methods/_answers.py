@@ -17,7 +17,7 @@ from lordclust._core.typing import (
     Samples,
 )
 from lordclust._core.validation import check_count, check_not_both, check_proportions
-from lordclust.methods._base import Clusterer
+from lordclust.methods._base import NAN, Clusterer
 from lordclust.result import ConfusablePair
 from lordclust.rounding.confusion import confusable_pairs
 from lordclust.rounding.labels import (
@@ -321,7 +321,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         from lordclust.profiles import as_features, find_exemplars
 
         n, k = self.membership_.shape
-        X = as_features(self._samples, n)
+        X = as_features(self._described(), n)
         return find_exemplars(self.labels_, k, self.membership_, X, self._weight)
 
     def describe(
@@ -370,7 +370,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         from lordclust.profiles import make_profiles
 
         if X is None:
-            X = self._samples
+            X = self._described()
             if feature_names is None and X is not None:
                 feature_names = getattr(self, "feature_names_in_", None)
         return make_profiles(
@@ -423,8 +423,13 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         profiles = self.describe(X, feature_names, names=names, ids=ids)
         return explain_sample(
             int(i), self.labels_, self.membership_, self.affinity_matrix_,
-            self._samples if X is None else X, profiles,
+            self._described() if X is None else X, profiles,
         )  # fmt: skip
+
+    def _described(self) -> Graph | None:
+        """Return the fitted samples, unless they are encoded or incomplete."""
+        unclear = self._has_metric("gower") or self._has_metric(NAN)
+        return None if unclear else self._samples
 
     # -- shared steps -------------------------------------------------------------
 

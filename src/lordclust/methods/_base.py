@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
+from lordclust._core.typing import FloatArray, Graph, IntArray, Samples, Seed
 from lordclust._core.validation import (
     check_count,
     check_dense_size,
@@ -25,6 +25,7 @@ from lordclust._core.validation import (
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import Affinity, find_affinity
+from lordclust.graph.gower import Columns
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._new_samples import NewSamples
 from lordclust.methods._saving import SavedModel
@@ -33,6 +34,8 @@ from lordclust.rounding.labels import canonical_order, kmeans_labels
 from lordclust.solver.arrays import from_tensor
 
 Rngs = list[np.random.Generator]
+#: The metric of samples with missing values.
+NAN = "nan_euclidean"
 
 
 class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
@@ -63,15 +66,20 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
 
     def _affinity(self) -> Affinity:
         """Return the function from X to S."""
-        return find_affinity(
+        build = find_affinity(
             self.affinity,
             getattr(self, "n_neighbors", None),
             getattr(self, "metric", "euclidean"),
             getattr(self, "n_jobs", -1),
         )
+        if isinstance(build, KNNGraph) and build.metric == "gower":
+            build.set_params(metric="manhattan")  # of the encoded samples
+        return build
 
     def _check_X(self, X: Graph, *, reset: bool = True) -> Graph:
         """Return X after scikit-learn's validation."""
+        if self._has_metric("gower"):
+            return self._encoded(X, reset)
         accept: list[str] | str | bool = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
@@ -81,7 +89,17 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
                 self, X, accept_sparse=accept, accept_large_sparse=True,
                 dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
                 copy=reset,  # what is kept must not change with the caller's array
+                ensure_all_finite="allow-nan" if self._has_metric(NAN) else True,
             )  # fmt: skip
+
+    def _encoded(self, X: Samples, reset: bool) -> FloatArray:
+        """Return numbers and categories in the form in which Gower compares them."""
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        if reset:
+            categorical = getattr(self.affinity, "categorical", None)
+            self._columns = Columns.of(X, categorical)
+        return self._columns.encoded(X)
 
     def _read(self, X: Graph) -> Graph:
         """Return the checked S, or X itself."""
@@ -126,6 +144,7 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse or self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.allow_nan = self._has_metric(NAN)
         if tags.transformer_tags is not None:  # memberships are always floats
             tags.transformer_tags.preserves_dtype = []
         return tags

@@ -107,7 +107,10 @@ class NewSamples:
     def _predicted(self, X: Graph) -> Graph:
         """Return the memberships of samples, each independently."""
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        return self._voted(self._check_X(X, reset=False))
+
+    def _voted(self, X: Graph) -> Graph:
+        """Return the memberships of checked samples."""
         if self._samples is None:
             if not self._is_precomputed():
                 raise ValueError(

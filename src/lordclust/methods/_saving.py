@@ -16,6 +16,7 @@ from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
 from lordclust.graph import KNNGraph
+from lordclust.graph.gower import Columns
 from lordclust.result import Selection
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem
@@ -58,6 +59,8 @@ NUMBERS: dict[str, type] = {
 }
 #: Attributes that are stored in a form of their own.
 SPECIAL = {"feature_names_in_", "extras_"}
+#: Parts of the state that are not attributes of the same name.
+OF_INPUT = {"recall_", "samples", "columns", "_weight"}
 #: Further numbers of B-LoRD.
 TAU_NUMBERS: dict[str, type] = {"tau_": float, "gamma_": float}
 
@@ -187,7 +190,7 @@ class SavedModel:
         state = _packed_input(self, arrays, samples)
         for name, value in vars(self).items():
             public = name.endswith("_") and not name.startswith("_")
-            square = np.shape(value) == (n, n)
+            square = getattr(value, "shape", None) == (n, n)
             if public and name not in SPECIAL and (graph or not square):
                 state[name] = _packed(value, name, arrays)
         weight = vars(self).get("_weight")
@@ -195,7 +198,7 @@ class SavedModel:
 
     def _put_state(self, state: Json, arrays: Arrays) -> None:
         """Set the fitted attributes; raise an error if they are inconsistent."""
-        for name in sorted(state.keys() - SPECIAL - {"recall_", "samples", "_weight"}):
+        for name in sorted(state.keys() - SPECIAL - OF_INPUT):
             if not name.isidentifier() or name.startswith("_") or name[-1] != "_":
                 raise ValueError(f"{name!r} is not a fitted attribute")
             setattr(self, name, _unpacked(state[name], arrays))
@@ -373,6 +376,12 @@ def _packed_input(model: Any, arrays: Arrays, samples: bool) -> Json:
         state["recall_"] = model._recall
     if hasattr(model, "feature_names_in_"):
         state["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
+    if model._has_metric("gower"):
+        ranges, categories = model._columns
+        state["columns"] = {
+            "ranges": _packed(ranges, "columns", arrays),
+            "categories": [list(names) for names in categories],
+        }
     if model._samples is not None and samples:
         state["samples"] = _packed(model._samples, "samples", arrays)
     elif not model._is_precomputed():
@@ -386,6 +395,8 @@ def _put_input(model: Any, state: Any, arrays: Arrays, n: int) -> None:
         found = state["recall_"]
         model._recall = None if found is None else float(found)
     _put_names(model, state.get("feature_names_in_"))
+    if model._has_metric("gower"):
+        _put_columns(model, _unpacked(state["columns"], arrays))
     _put_samples(model, _unpacked(state.get("samples"), arrays), n)
 
 
@@ -509,6 +520,17 @@ def _put_names(model: Any, names: list[str] | None) -> None:
     model.feature_names_in_ = np.array(names, dtype=object)
 
 
+def _put_columns(model: Any, columns: Any) -> None:
+    """Set the ranges and categories of the columns, for Gower's distance."""
+    ranges, categories = columns["ranges"], columns["categories"]
+    names = tuple(tuple(names) for names in categories)
+    texts = all(type(name) is str for one in names for name in one)
+    fits = ranges.shape == (model.n_features_in_,) and ranges.dtype == np.float64
+    if not (texts and fits and len(names) == len(ranges)):
+        raise ValueError("columns are not those of the features")
+    model._columns = Columns(ranges, names)
+
+
 def _put_samples(model: Any, X: Graph, n: int) -> None:
     """Set the samples that new samples are compared with."""
     if model._is_precomputed() != (X is None):
@@ -517,7 +539,11 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         X = None
     if X is not None:
         values = X.data if sparse.issparse(X) else X
-        if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
+        d = model.n_features_in_
+        if model._has_metric("gower"):
+            d = sum(len(names) + 1 for names in model._columns.categories)
+        missing = np.isnan(values) if model._has_metric("nan_euclidean") else False
+        if X.shape != (n, d) or not (np.isfinite(values) | missing).all():
             raise ValueError(f"samples are of shape {X.shape}")
     model._samples, model._extensions = X, []
     if X is not None:

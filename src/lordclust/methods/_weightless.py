@@ -43,7 +43,6 @@ def put_back(model: Any, whole: Any, kept: BoolArray) -> None:
     model.V_ = _inserted(model.V_, 0 * P, kept)
     model.affinity_matrix_, model._weight = S, whole.omega.weight
     model._norm2 *= kept.mean()
-    model.n_features_in_ = whole.X.shape[1]
     model._samples = None if model._is_precomputed() else whole.X
     model._extensions = []
     if hasattr(model, "_problem"):
@@ -60,7 +59,7 @@ def _memberships(model: Any, whole: Any, kept: BoolArray) -> tuple[Graph, Graph]
         P = model._average(rows)
     else:
         X = selected(whole.X, light, square=False)
-        P, rows = model._predicted(X), model._extension().weights(X)
+        P, rows = model._voted(X), model._extension().weights(X)
         S = _connected(model.affinity_matrix_, rows, kept)
     if whole.omega.known is not None:
         known = whole.omega.known[light]

@@ -58,6 +58,7 @@ from lordclust.choose.search import (
 )
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
+from lordclust.methods._base import NAN
 from lordclust.methods._saving import SavedProbabilities
 from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
@@ -1230,7 +1231,8 @@ class BLoRD(DoublyStochasticClusterer):
                 "Shares or sizes were given without n_clusters. Pass n_clusters, or "
                 "leave them out."
             )
-        X = None if self._is_precomputed() else request.X
+        graph_only = self._is_precomputed() or self._has_metric(NAN)
+        X = None if graph_only else request.X
         self.suggestion_ = best_n_clusters(S, X, request.omega.weight, MAX_CLUSTERS)
         return self.suggestion_.best_k
 
@@ -1243,7 +1245,8 @@ class BLoRD(DoublyStochasticClusterer):
 
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         omega, limits = problem.omega, Limits(self.tol, self.max_iter)
-        X = None if self._is_precomputed() else request.X
+        graph_only = self._is_precomputed() or self._has_metric(NAN)
+        X = None if graph_only else request.X
         seeds = self._seeds_from(problem.S, len(omega.mu), X, request.scales)
         seed = 0 if self.random_state is None else self.random_state
         # Links are edges of S alone; known labels tell more of shapes than Gaussians.
