@@ -302,6 +302,14 @@ def test_a_grid_search_needs_no_scoring(name):
     assert found.best_score_ > 0.6
 
 
+def test_a_grid_search_on_similarities():
+    rows = np.random.default_rng(0).permutation(len(X))
+    S = self_tuning_kernel(X[rows])
+    model = build("sc", affinity="precomputed")
+    found = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=2).fit(S)
+    assert found.best_params_ == {"n_clusters": 3}
+
+
 @every
 def test_same_seed_same_result(name):
     first = fitted(name)
