@@ -204,9 +204,8 @@ class SavedModel:
             setattr(self, name, _unpacked(state[name], arrays))
         labels, sizes = self.labels_, self.sizes_  # type: ignore[attr-defined]
         _check_array(labels, "labels_", "iu", [None])
-        if not len(labels) or not np.array_equal(
-            sizes, np.bincount(labels, minlength=len(sizes))
-        ):
+        inside = len(labels) and labels.min() >= 0 and labels.max() < len(sizes)
+        if not inside or (np.bincount(labels, minlength=len(sizes)) != sizes).any():
             raise ValueError("labels_ and sizes_ do not agree")
         if type(state["n_features_in_"]) is not int:
             raise TypeError(f"n_features_in_ is {state['n_features_in_']!r}")
