@@ -51,6 +51,8 @@ class LabelPropagation(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, the largest first.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         The probabilities F.
     objective_ : float

@@ -72,7 +72,8 @@ def step(model: Any, name: str, gain: float = 0.0, found: str = "") -> bool:
     if listener is None and task is None and not verbose:
         return False
     with _ONE_AT_A_TIME:
-        if verbose:
+        # A path has many stops, which only a patient reader wants to see.
+        if verbose > (1 if name.startswith(("tau ", "step ")) else 0):
             print(f"[{type(model).__name__}] {name}{found and ': '}{found}")
         enough = listener is not None and listener.part(name, gain)
         if task is not None:

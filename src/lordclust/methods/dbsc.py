@@ -72,6 +72,8 @@ class DBSC(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     embedding_ : ndarray of shape (n, k)
         FR, a column for each cluster: near G.
     objective_, n_iter_, converged_, history_

@@ -94,6 +94,8 @@ class DCD(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, ordered by decreasing size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         W: rows sum to 1.
     objective_ : float

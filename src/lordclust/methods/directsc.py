@@ -73,6 +73,8 @@ class DirectSC(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     W_ : csr_array of shape (n, n)
         The learned graph; rows sum to 1.
     n_components_ : int

@@ -63,6 +63,8 @@ class DSDC(EmbeddingMixin, RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample, 0 to k-1, ordered by decreasing size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     scaling_ : ndarray of shape (n,)
         c.
     embedding_ : ndarray of shape (n, d + 1)

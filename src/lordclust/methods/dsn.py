@@ -57,6 +57,8 @@ class DSN(PreparedClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     affinity_matrix_ : ndarray of shape (n, n)
         Z.
     embedding_ : ndarray of shape (n, k)

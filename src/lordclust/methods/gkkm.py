@@ -78,6 +78,8 @@ class GKKM(RestartClusterer):
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         E.
     error_path_ : ndarray of shape (k,)

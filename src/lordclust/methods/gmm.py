@@ -60,6 +60,8 @@ class GMM(RestartClusterer):
     labels_ : ndarray of int, shape (n,)
         The most probable component of each sample, 0 to k-1. Components of equal
         share are ordered by decreasing size, others as in ``proportions``.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         P(y_i = j | x_i): the responsibilities.
     means_ : ndarray of shape (k, d)

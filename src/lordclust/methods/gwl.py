@@ -89,6 +89,8 @@ class GWL(RestartClusterer):
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, 0 to k-1. Clusters of equal share
         are ordered by decreasing size, others as in ``proportions``.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         n T: rows sum to 1, column means are ``proportions``.
     plan_ : ndarray of shape (n, k)

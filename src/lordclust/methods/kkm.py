@@ -95,6 +95,8 @@ shape (n,), default="random_points"
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         E for S itself, without the shift.
     all_objectives_ : ndarray of shape (n_init,)

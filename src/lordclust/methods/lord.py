@@ -831,7 +831,7 @@ class LoRD(DoublyStochasticClusterer):
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
     verbose : int, default=0
-        If positive, print each finished step.
+        1: print each finished step. 2: also each tau on a path.
 
     Attributes
     ----------
@@ -1053,7 +1053,7 @@ class BLoRD(DoublyStochasticClusterer):
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
     verbose : int, default=0
-        If positive, print each finished step.
+        1: print each finished step. 2: also each tau on a path.
 
     Attributes
     ----------

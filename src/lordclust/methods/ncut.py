@@ -74,6 +74,8 @@ class NCut(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         The normalised cut of the labels in S. A cluster without edges counts 1.
     eigenvalues_ : ndarray of shape (k,)

@@ -79,6 +79,8 @@ class NLR(RestartClusterer):
         Clusters by k-means on the k leading left singular vectors of U; with
         ``rank=n_clusters``, the largest entry of each row of U. Ordered by decreasing
         size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     U_ : ndarray of shape (n, r)
         The factor. U >= 0 and ||U||_F^2 = k hold to rounding.
     objective_ : float

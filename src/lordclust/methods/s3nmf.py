@@ -89,6 +89,8 @@ class S3NMF(RestartClusterer):
         Labels of the member with the largest weight, 0 to k-1. Clusters are ordered
         by decreasing size, then by their first sample. Isolated vertices join the
         largest cluster.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         Rows of its V scaled to sum to 1.
     V_ : ndarray of shape (n, k)

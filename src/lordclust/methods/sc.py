@@ -46,6 +46,8 @@ class SC(EmbeddingMixin, RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     embedding_ : ndarray of shape (n, k)
         The eigenvectors with rows of length 1; a vertex without edges has a row of
         zeros.

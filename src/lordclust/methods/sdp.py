@@ -48,6 +48,8 @@ class SDP(LearnedAffinityClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     affinity_matrix_ : ndarray of shape (n, n)
         Z: psd, with row sums 1 and trace k to rounding. Entries may be negative
         within the tolerance.

@@ -57,6 +57,8 @@ class SR(RestartClusterer):
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         ||F R - Y||_F^2 over the samples with a row in F.
     embedding_ : ndarray of shape (n, k)

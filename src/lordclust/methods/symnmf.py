@@ -60,6 +60,8 @@ class SymNMF(SymmetricFactorClusterer):
         The largest entry of each row of V, 0 to k-1. Clusters are ordered by
         decreasing size, then by their first sample. Isolated vertices have a zero row
         and join the largest cluster.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         Rows of V scaled to sum to 1; uniform for isolated vertices.
     V_ : ndarray of shape (n, k)
