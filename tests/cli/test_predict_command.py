@@ -114,11 +114,14 @@ def test_other_methods(run, points, tmp_path):
     for command in (
         ("predict", model, points, "--proba", tmp_path / "p.csv"),
         ("predict", model, points, "--proportions", "model"),
-        ("report", model, "-o", tmp_path / "r.html"),
     ):
         result = run(*command)
         assert result.exit_code == 3
         assert "SC computes no probabilities" in result.stderr
+    page = tmp_path / "r.html"
+    result = run("report", model, "-o", page)
+    assert result.exit_code == 0, result.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, registry):

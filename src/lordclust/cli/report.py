@@ -52,18 +52,11 @@ def report(
         raise click.UsageError("--output needs a file, not stdout.")
     from lordclust.cli.pages import path_around, write_page
     from lordclust.cli.saved import SavedModel
-    from lordclust.files import InputError
     from lordclust.profiles import check_names
 
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         display.stage("Reading")
         saved = SavedModel.read(model)
-        if not hasattr(saved.model, "membership_"):
-            raise InputError(
-                model,
-                f"{type(saved.model).__name__} computes no probabilities, which a "
-                "report shows. Use BLoRD.from_labels with its labels.",
-            )
         if names is not None:
             names = check_names(names, len(saved.model.sizes_))
         samples = saved.fitted_samples(input_, reading)

@@ -74,7 +74,9 @@ class SavedModel:
                 self.path,
                 "it was saved with samples=False. Pass the samples it was fitted to.",
             )
-        X = self.model.membership_ if precomputed else self.model._samples
+        X = self.model._samples
+        if precomputed:
+            X = getattr(self.model, "membership_", self.model.labels_[:, None])
         return Samples(
             source=self.path,
             X=X,

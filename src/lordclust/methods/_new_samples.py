@@ -27,7 +27,6 @@ class NewSamples:
     sizes_: IntArray
     _samples: Graph | None  # None if X holds similarities or distances
     _extensions: list[Extension]  # empty before the first prediction
-    _weight: FloatArray | None = None  # None: equal weights
 
     # Of the estimator.
     takes_graph: ClassVar[bool]
@@ -146,8 +145,8 @@ class NewSamples:
 
     def _known(self, A: Graph, axis: int = 0) -> Graph:
         """Return the rows or columns of A of samples that have a weight."""
-        heavy = None if self._weight is None else self._weight > 0
-        if heavy is None or heavy.all():
+        heavy = getattr(self, "_weight", np.ones(1)) > 0
+        if heavy.all():
             return A
         return A[heavy] if axis == 0 else A[:, heavy]
 

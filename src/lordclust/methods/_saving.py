@@ -212,7 +212,7 @@ class SavedModel:
         weight = _unpacked(state["_weight"], arrays)
         if weight is not None:
             _check_array(weight, "_weight", "f", [len(labels)])
-        self._weight = weight
+            self._weight = weight
         _put_input(self, state, arrays, len(labels))
         model: Any = self
         if not model.takes_graph and model._samples is not None:
