@@ -67,7 +67,9 @@ def models(sizes: IntArray) -> dict[str, Any]:
 
 
 def balanced(sizes: IntArray, n_init: int) -> Any:
-    return make_method("balanced_kmeans", K, sizes=sizes, n_init=n_init, random_state=0)
+    return make_method(
+        "balanced_kmeans", K, cluster_sizes=sizes, n_init=n_init, random_state=0
+    )
 
 
 def constrained(sizes: IntArray, n_init: int) -> Any:

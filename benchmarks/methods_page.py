@@ -18,6 +18,10 @@ authors' algorithm; *own solver* for their problem, solved in another way; and
 *reconstruction* if neither their paper nor their code was available to us, and the
 model is assembled from descriptions by others. Each docstring states the details.
 
+All have `fit`, `predict`, `score`, `save` and `load`, the parameters `n_clusters`,
+`n_init`, `random_state` and `verbose`, and the attributes `labels_` and `sizes_`. Those
+on graphs and kernels also have `affinity`, `metric` and `n_neighbors`.
+
 [](reproduction.md) compares their accuracies with those printed in the paper, explains
 the differences, and lists the cost."""
 

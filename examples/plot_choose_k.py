@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from lordclust import BLoRD, suggest_k
 
 X = load_digits().data[:600]
-suggestion = suggest_k(X, range(2, 15), affinity="knn")
+suggestion = suggest_k(X, range(2, 15))
 print(suggestion)
 
 # %%

@@ -3,7 +3,7 @@ Shares as a soft constraint
 ===========================
 
 Equal shares are often a reasonable guess, but only a guess.
-``proportions=(prior, strength)`` turns the shares into a soft constraint: clusters may
+``strength`` turns the shares into a soft constraint: clusters may
 deviate from the prior if the graph favours it, and the strength controls how much.
 ``None`` stands for equal shares.
 """
@@ -33,7 +33,7 @@ X, y = make_blobs(
 # they are, and part of the largest group goes to the others.
 
 strengths = [0.05, 1.0, 100.0]
-models = [BLoRD(3, proportions=(None, s)).fit(X) for s in strengths]
+models = [BLoRD(3, proportions="equal", strength=s).fit(X) for s in strengths]
 
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), sharex=True, sharey=True)
 for ax, strength, model in zip(axes, strengths, models, strict=True):
@@ -50,7 +50,7 @@ for ax, strength, model in zip(axes, strengths, models, strict=True):
 # the groups (dashed).
 
 grid = np.geomspace(0.01, 100, 17)
-reached = [BLoRD(3, proportions=(None, s)).fit(X).proportions_ for s in grid]
+reached = [BLoRD(3, proportions="equal", strength=s).fit(X).proportions_ for s in grid]
 
 fig, ax = plt.subplots(figsize=(6.6, 3.2))
 ax.semilogx(grid, reached)

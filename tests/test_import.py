@@ -49,6 +49,20 @@ def test_unknown_attribute():
         exec("from lordclust import KMeans")
 
 
+@pytest.mark.parametrize(
+    ("guess", "place"),
+    [
+        ("SC", "lordclust.methods import SC"),
+        ("KNNGraph", "lordclust.graph import KNNGraph"),
+        ("accuracy", "lordclust.metrics import accuracy"),
+        ("Blord", "lordclust import BLoRD"),
+    ],
+)
+def test_a_wrong_guess_gets_a_hint(guess, place):
+    with pytest.raises(ImportError, match=f"no {guess}. Use: from {place}$"):
+        exec(f"from lordclust import {guess}")
+
+
 def test_star_import():
     names = {}
     exec("from lordclust import *", names)

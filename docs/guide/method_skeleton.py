@@ -32,21 +32,27 @@ class LabelPropagation(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
+    affinity : str, KNNGraph or callable, default="knn"
         How X becomes S.
-    n_init : int, default=20
-        Number of starts, each with its own seeds.
+    metric, n_neighbors : str and int, default="euclidean" and None
+        Settings of the graph of nearest neighbours.
+    n_init : int or "auto", default="auto"
+        Number of starts ("auto": 20), each with its own seeds.
     max_iter : int, default=1000
         Largest number of multiplications per start.
     tol : float, default=1e-3
         Stop when no probability changes by more.
     random_state : int, RandomState or None, default=None
         Determines the seeds. Pass an int for reproducible results.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, the largest first.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         The probabilities F.
     objective_ : float
@@ -70,22 +76,30 @@ class LabelPropagation(RestartClusterer):
     (150,)
     """
 
+    auto_starts = 20
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         affinity: Any = "knn",
-        n_init: int = 20,
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         for rng in rngs:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lordclust import datasets, files, graph, methods, metrics, plots, tl
     from lordclust import report as report
     from lordclust.choose.n_clusters import KSuggestion, suggest_k
+    from lordclust.methods._saving import load_model
     from lordclust.methods.layers import Layers, layers
     from lordclust.methods.lord import BLoRD, LoRD
     from lordclust.registry import list_methods, make_method, register_method
@@ -35,6 +36,7 @@ __all__ = [
     "graph",
     "layers",
     "list_methods",
+    "load_model",
     "make_method",
     "methods",
     "metrics",
@@ -56,6 +58,7 @@ _HOME = {
     "TauPath": "lordclust.result",
     "layers": "lordclust.methods.layers",
     "list_methods": "lordclust.registry",
+    "load_model": "lordclust.methods._saving",
     "make_method": "lordclust.registry",
     "project_omega": "lordclust.solver.projection",
     "register_method": "lordclust.registry",
@@ -72,7 +75,23 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOME[name]), name)
     if name in (*_PACKAGES, *_NOT_IN_STAR):
         return import_module(f"lordclust.{name}")
+    if not name.startswith("_"):
+        _point_to(name)
     raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
+
+
+def _point_to(name: str) -> None:
+    """Raise an error that says where a name is, if it is in another module.
+
+    Python would replace the message of an AttributeError in an import statement.
+    """
+    for place in ("lordclust", *(f"lordclust.{package}" for package in _PACKAGES)):
+        for known in import_module(place).__all__:
+            if known.lower() == name.lower():
+                raise ImportError(
+                    f"lordclust has no {name}. Use: from {place} import {known}",
+                    name=name,
+                )
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,17 @@ import numpy as np
 
 from lordclust._core.typing import ArrayLike, BoolArray, FloatArray, Graph, IntArray
 
+__all__ = [
+    "accuracy",
+    "calibration_error",
+    "f1",
+    "imbalance_rate",
+    "nmi",
+    "precision_recall",
+    "purity",
+    "reliability",
+]
+
 #: One label per sample.
 Labels: TypeAlias = Iterable[Hashable]
 

@@ -4,15 +4,31 @@ import os
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from lordclust import suggest_k, tau_path
 from lordclust._core.threads import count_threads
+from lordclust.graph import KNNGraph
 
 
 def test_good_numbers_of_threads():
     assert count_threads(1) == count_threads(np.int32(1)) == 1
     assert count_threads(5) == 5
-    assert 1 <= count_threads(None) == count_threads(-1) <= os.cpu_count()
+    assert 1 <= count_threads(-1) <= os.cpu_count()
+
+
+def test_none_follows_joblib():
+    assert count_threads(None) == 1
+    with parallel_config(backend="threading", n_jobs=3):
+        assert count_threads(None) == 3
+        assert count_threads(1) == 1
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock"])
+def test_graphs_do_not_depend_on_threads(metric):
+    X = np.random.default_rng(0).normal(size=(6000, 6))
+    graphs = [KNNGraph(metric=metric, n_jobs=n).build(X) for n in (1, None, 2, -1)]
+    assert all((graphs[0] != S).nnz == 0 for S in graphs)
 
 
 @pytest.mark.parametrize("n_jobs", [0, "1e400", 1.0, True, [2], np.nan])

@@ -298,7 +298,7 @@ def test_ranges_without_integers(ks):
 @pytest.mark.parametrize(
     ("S", "settings", "message"),
     [
-        (np.ones((3, 2)), {}, 'square matrix.*affinity="knn"'),
+        (np.ones((3, 2)), {"affinity": "precomputed"}, 'square matrix.*"knn"'),
         (-np.ones((3, 3)), {}, "nonnegative for suggest_k"),
         (np.triu(np.ones((3, 3))), {}, "symmetric"),
         (np.ones((3, 3)), {"affinity": "kn"}, "Did you mean 'knn'"),

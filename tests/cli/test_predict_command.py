@@ -2,7 +2,9 @@ import csv
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
+from lordclust import register_method
 from models import PAPER
 
 COLUMNS = ("--label-column", "class")
@@ -102,9 +104,30 @@ def test_other_files_are_refused(run, points):
     assert "Traceback" not in result.stderr
 
 
-def test_other_methods_cannot_be_saved(run, points, tmp_path):
+def test_other_methods(run, points, tmp_path):
+    model = tmp_path / "m.lord"
+    options = (*COLUMNS, "-k", 3, "--method", "sc", "--model", model, "--quiet")
+    fitted = run("fit", points, *options)
+    assert fitted.exit_code == 0, fitted.stderr
+    result = run("predict", model, points, "--quiet")
+    assert result.stdout == fitted.stdout
+    for command in (
+        ("predict", model, points, "--proba", tmp_path / "p.csv"),
+        ("predict", model, points, "--proportions", "model"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "SC computes no probabilities" in result.stderr
+    page = tmp_path / "r.html"
+    result = run("report", model, "-o", page)
+    assert result.exit_code == 0, result.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, registry):
+    register_method("kmeans", KMeans)
     result = run(
-        "fit", points, "-k", 3, "--method", "sc", "--model", tmp_path / "m.lord"
+        "fit", points, "-k", 3, "--method", "kmeans", "--model", tmp_path / "m.lord"
     )
     assert result.exit_code == 2
     assert "cannot be saved" in result.stderr

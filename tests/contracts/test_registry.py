@@ -1,6 +1,8 @@
 """What every method promises, whatever it does inside."""
 
-from functools import partial
+import stat
+import zipfile
+from functools import cache, partial
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -11,9 +13,10 @@ from sklearn.base import clone
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
 
 import lordclust
-from lordclust import list_methods, make_method, methods, register_method
+from lordclust import list_methods, load_model, make_method, methods, register_method
 from lordclust import registry as registry_module
 from lordclust.cli.app import main
 from lordclust.graph import KNNGraph, self_tuning_kernel
@@ -26,6 +29,7 @@ X, TRUTH = make_blobs(
 GRAPH = KNNGraph(6).build(X)
 FEATURES = [name for name, method in METHODS.items() if method.takes == "features"]
 GRAPHS = [name for name in METHODS if name not in FEATURES]
+QUICK = {"s3nmf": {"n_members": 3, "n_rounds": 2, "max_iter": 3000}}
 
 
 def similarity(name):
@@ -33,10 +37,13 @@ def similarity(name):
 
 
 def build(name, k=3, **params):
-    estimator = make_method(name, n_clusters=k, **params)
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=0)
-    return estimator
+    return make_method(name, n_clusters=k, random_state=0, **params)
+
+
+@cache
+def fitted(name):
+    """The model of X, for tests that do not change it."""
+    return build(name).fit(X)
 
 
 def on_graph(name, S, k=3):
@@ -203,7 +210,7 @@ def test_the_command_line_warns_of_a_broken_entry_point_in_a_sentence(installed)
 
 @every
 def test_attributes(name):
-    model = build(name).fit(X)
+    model = fitted(name)
     n = len(X)
     assert model.labels_.shape == (n,)
     assert model.labels_.dtype.kind == "i"
@@ -227,13 +234,86 @@ def test_attributes(name):
 
 @every
 def test_blobs_are_found(name):
-    assert accuracy(TRUTH, build(name).fit_predict(X)) == 1
+    assert accuracy(TRUTH, fitted(name).labels_) == 1
+
+
+@every
+def test_new_samples(name, tmp_path):
+    model = fitted(name)
+    new = X + 0.05
+    assert model.sizes_.tolist() == [16, 16, 16]
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.predict(new), model.labels_)
+    np.testing.assert_array_equal(model.predict(new[7:8]), model.labels_[7:8])
+    assert 0.6 < model.score(new) < 2 / 3
+    path = tmp_path / "model.lord"
+    model.save(path)
+    again = load_model(path)
+    assert type(again) is type(model)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert set(vars(model)) <= set(vars(again))
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    assert again.score(new) == model.score(new)
+    model.save(path, samples=False, graph=False, force=True)
+    again = load_model(path)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert not hasattr(again, "affinity_matrix_")
+    with zipfile.ZipFile(path) as archive:
+        assert not any("samples" in part for part in archive.namelist())
+
+
+@graphs
+def test_rows_of_similarities_vote(name, tmp_path):
+    S = similarity(name)
+    model = on_graph(name, S)
+    np.testing.assert_array_equal(model.predict(S), model.labels_)
+    assert model.score(S) == pytest.approx(model.score(sparse.csr_array(S)))
+    model.save(tmp_path / "model.lord")
+    again = type(model).load(tmp_path / "model.lord")
+    np.testing.assert_array_equal(again.predict(S[:5]), model.labels_[:5])
+
+
+@every
+def test_shared_parameters(name):
+    model = build(name)
+    assert model.n_init == "auto"
+    assert model.verbose == 0
+    with pytest.raises(ValueError, match="n_init must be a positive integer, got 0"):
+        model.set_params(n_init=0).fit(X)
+
+
+@every
+def test_verbose_prints_the_steps(name, capsys):
+    build(name, n_init=1, verbose=1, **QUICK.get(name, {})).fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    who = METHODS[name].class_name
+    assert lines[0] == f"[{who}] graph"
+    assert len(lines) > 1
+    assert all(line.startswith(f"[{who}] ") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["blord", "sc", "kkm", "directsc", "dsdc", "gmm"])
+@pytest.mark.filterwarnings("ignore:The graph has 3 connected:UserWarning")
+def test_a_grid_search_needs_no_scoring(name):
+    rows = np.random.default_rng(0).permutation(len(X))
+    found = GridSearchCV(build(name), {"n_clusters": [2, 3]}, cv=2).fit(X[rows])
+    assert found.best_params_ == {"n_clusters": 3}
+    assert found.best_score_ > 0.6
+
+
+def test_a_grid_search_on_similarities():
+    rows = np.random.default_rng(0).permutation(len(X))
+    S = self_tuning_kernel(X[rows])
+    model = build("sc", affinity="precomputed")
+    found = GridSearchCV(model, {"n_clusters": [2, 3]}, cv=2).fit(S)
+    assert found.best_params_ == {"n_clusters": 3}
 
 
 @every
 def test_same_seed_same_result(name):
-    model = build(name)
-    first, second = clone(model).fit(X), clone(model).fit(X)
+    first = fitted(name)
+    second = clone(first).fit(X)
     np.testing.assert_array_equal(first.labels_, second.labels_)
     np.testing.assert_array_equal(first.all_objectives_, second.all_objectives_)
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -271,3 +272,31 @@ def test_features_of_different_scales_are_warned_of():
     make_pipeline(StandardScaler(), BLoRD(2)).fit(X)
     KNNGraph(metric="cosine").build(X)
     KNNGraph().build(sparse.csr_array(X))
+
+
+def test_a_step_of_a_pipeline():
+    X = np.concatenate([points(20, 3), points(20, 3, seed=1) + 9])
+    graph = KNNGraph(5)
+    S = graph.fit_transform(X)
+    assert (KNNGraph(5).build(X) != S).nnz == 0
+    assert (graph.n_samples_fit_, graph.n_features_in_) == (40, 3)
+    W = graph.transform(X[:3] + 0.1)
+    assert W.shape == (3, 40)
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    np.testing.assert_array_equal(graph.transform(X[:3]).toarray(), np.eye(40)[:3])
+    model = make_pipeline(KNNGraph(5), BLoRD(2, affinity="precomputed")).fit(X)
+    alone = BLoRD(2, affinity=KNNGraph(5)).fit(X)
+    np.testing.assert_array_equal(model[-1].affinity_matrix_.data, S.data)
+    np.testing.assert_array_equal(model.predict(X + 0.1), alone.predict(X + 0.1))
+    assert len(graph.get_feature_names_out()) == 40
+
+
+def test_what_a_graph_cannot_transform():
+    with pytest.raises(NotFittedError):
+        KNNGraph().transform(LINE)
+    graph = KNNGraph(2).fit(LINE)
+    with pytest.raises(ValueError, match="X has 2 features, but KNNGraph is expecting"):
+        graph.transform([[1.0, 2.0]])
+    graph = KNNGraph(metric="precomputed").fit(cdist(LINE, LINE))
+    with pytest.raises(ValueError, match="has no samples to compare new ones with"):
+        graph.transform(cdist(LINE, LINE))

@@ -76,7 +76,7 @@ def test_free_sizes_of_kmeans_give_its_optimum():
     X, _ = make_blobs([10, 20, 40], random_state=1)
     free = KMeans(3, n_init=10, random_state=0).fit(X)
     sizes = np.bincount(free.labels_)
-    model = BalancedKMeans(3, sizes=sizes, n_init=20, random_state=0).fit(X)
+    model = BalancedKMeans(3, cluster_sizes=sizes, n_init=20, random_state=0).fit(X)
     assert model.inertia_ == pytest.approx(free.inertia_)
     assert accuracy(free.labels_, model.labels_) == 1
 
@@ -84,7 +84,7 @@ def test_free_sizes_of_kmeans_give_its_optimum():
 @pytest.mark.parametrize("sizes", [[10, 30, 60, 100], [60, 10, 100, 30]])
 def test_sizes_keep_their_places(sizes):
     X, y = make_blobs(sizes, random_state=4, cluster_std=0.5)
-    model = BalancedKMeans(4, sizes=sizes, random_state=0).fit(X)
+    model = BalancedKMeans(4, cluster_sizes=sizes, random_state=0).fit(X)
     np.testing.assert_array_equal(model.sizes_, sizes)
     np.testing.assert_array_equal(model.labels_, y)
     means = [X[y == j].mean(axis=0) for j in range(4)]
@@ -131,7 +131,7 @@ def test_equal_samples():
 
 
 def test_a_cluster_of_size_zero():
-    model = BalancedKMeans(3, sizes=[3, 0, 1], random_state=0)
+    model = BalancedKMeans(3, cluster_sizes=[3, 0, 1], random_state=0)
     with pytest.warns(ConvergenceWarning, match="found 2 of the 3 clusters"):
         model.fit([[0.0], [1.0], [2.0], [9.0]])
     np.testing.assert_array_equal(model.labels_, [0, 0, 0, 2])
@@ -141,10 +141,13 @@ def test_a_cluster_of_size_zero():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"sizes": [2, 1]}, "sizes must sum to the number of samples, 4"),
-        ({"sizes": [2.0, 2.0]}, "sizes must be integers"),
+        (
+            {"cluster_sizes": [2, 1]},
+            "cluster_sizes must sum to the number of samples, 4",
+        ),
+        ({"cluster_sizes": [2.0, 2.0]}, "cluster_sizes must be integers"),
         ({"proportions": [0.5, 0.6]}, "proportions must sum to 1"),
-        ({"sizes": [2, 2], "proportions": [0.5, 0.5]}, "Pass only one of them"),
+        ({"cluster_sizes": [2, 2], "proportions": [0.5, 0.5]}, "Pass only one of them"),
         ({"tol": 0}, "tol must be a finite number above 0"),
         ({"n_init": 0}, "n_init must be a positive integer"),
     ],
@@ -194,7 +197,9 @@ def test_bounds_of_each_cluster_keep_their_order():
     assert model.inertia_ == pytest.approx(KMeans(3, n_init=10).fit(X).inertia_)
 
 
-@pytest.mark.parametrize("other", [{"sizes": [2, 2]}, {"proportions": [0.5, 0.5]}])
+@pytest.mark.parametrize(
+    "other", [{"cluster_sizes": [2, 2]}, {"proportions": [0.5, 0.5]}]
+)
 def test_bounds_beside_sizes_are_refused(other):
     with pytest.raises(ValueError, match=r"size_max and .* were both given"):
         BalancedKMeans(2, size_max=3, **other).fit([[0], [1], [2], [9]])

@@ -279,3 +279,12 @@ def test_before_scikit_learn_1_9_there_are_none(monkeypatch):
     assert old["step"](model, "graph") is False
     old["end"](model)
     assert old["with_callbacks"](len)("abc") == 3
+
+
+def test_stops_of_a_path_are_printed_on_request(capsys):
+    model = PAPER(3, tau=0.2, n_init=1, verbose=1).fit(X)
+    assert capsys.readouterr().out == "[BLoRD] graph\n[BLoRD] start\n"
+    model.set_params(verbose=2).fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "[BLoRD] graph"
+    assert lines[-2:] == ["[BLoRD] tau 0.200", "[BLoRD] start"]

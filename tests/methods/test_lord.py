@@ -152,6 +152,22 @@ def test_objective_and_gamma_of_blord(shares, tau):
         -high + tau * (high - low), rel=1e-2, abs=1e-2 * high
     )
     assert model.tau_ == tau
+    same = BLoRD(3, gamma=model.gamma_, proportions=shares).fit(X)
+    assert same.tau_ == pytest.approx(tau)
+    np.testing.assert_allclose(same.membership_, model.membership_, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"gamma": 1e3}, ValueError, "gamma must be from -[0-9.]* to [0-9.]*, minus"),
+        ({"gamma": 1.0, "tau": 0.5}, ValueError, "tau=0.5 and gamma=1.0 determine"),
+        ({"gamma": "1"}, TypeError, "gamma must be a number, got '1'"),
+    ],
+)
+def test_refused_gammas(settings, error, message):
+    with pytest.raises(error, match=message):
+        BLoRD(3, **settings).fit(X)
 
 
 @GIVEN

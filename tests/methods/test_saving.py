@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from lordclust import BLoRD, LoRD
 from lordclust.files import InputError, read_archive, write_archive
 from lordclust.graph import KNNGraph
+from lordclust.methods import KKM, BalancedKMeans
 from lordclust.methods._saving import load_model
 from models import PAPER
 
@@ -440,3 +441,45 @@ def test_a_graph_with_impossible_settings_is_refused(tmp_path):
     write_archive(path, document, arrays, force=True)
     with pytest.raises(InputError, match="n_neighbors must be a positive integer"):
         BLoRD.load(path)
+
+
+# -- other methods ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels_": np.full(20, 10**15)},
+        {"labels_": -np.ones(20, dtype=int)},
+        {"labels_": np.zeros(20)},
+        {"sizes_": np.array([1, 19])},
+        {"samples": np.ones((20, 2))},
+        {"samples": np.full((20, 3), np.nan)},
+        {"cluster_centers_": np.ones((2, 5))},
+    ],
+)
+def test_damaged_files_of_other_methods(tmp_path, change):
+    BalancedKMeans(2, random_state=0).fit(X).save(tmp_path / "a.lord")
+    document, arrays = read_archive(tmp_path / "a.lord")
+    write_archive(tmp_path / "b.lord", document, arrays | change)
+    with pytest.raises(InputError, match="its parts are inconsistent"):
+        load_model(tmp_path / "b.lord")
+
+
+@pytest.mark.parametrize("name", ["predict", "_check_X", "x y_", "recall", ""])
+def test_only_fitted_attributes_are_set(tmp_path, name):
+    BalancedKMeans(2, random_state=0).fit(X).save(tmp_path / "a.lord")
+    document, arrays = read_archive(tmp_path / "a.lord")
+    document["fitted"][name] = 1
+    write_archive(tmp_path / "b.lord", document, arrays)
+    with pytest.raises(InputError, match="is not a fitted attribute"):
+        load_model(tmp_path / "b.lord")
+
+
+def test_weights_of_kernel_k_means_are_kept(tmp_path):
+    weight = np.where(np.arange(20) % 3 > 0, 1.0, 0.0)
+    model = KKM(2, random_state=0).fit(X, sample_weight=weight)
+    model.save(tmp_path / "m.lord")
+    again = load_model(tmp_path / "m.lord")
+    assert same(again._weight, model._weight)
+    assert same(again.predict(NEW), model.predict(NEW))

@@ -7,6 +7,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD, tau_path
 from lordclust._core.validation import split_proportions
+from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 from models import GIVEN, MODELS, PAPER
 
@@ -119,10 +120,14 @@ def test_pairs_and_shares_are_told_apart(given, wanted):
 @pytest.mark.parametrize(
     ("pair", "error", "match"),
     [
-        ((None, -1), ValueError, "strength in .* a number of 0 or more, got -1"),
-        ((None, np.nan), ValueError, "strength in .* a number of 0 or more, got nan"),
-        ((None, "firm"), TypeError, "strength in .* a number of 0 or more, got 'firm'"),
-        ((None, True), TypeError, "strength in .* a number of 0 or more, got True"),
+        ((None, -1), ValueError, "strength must be .* 0 or more, got -1"),
+        ((None, np.nan), ValueError, "strength must be .* 0 or more, got nan"),
+        (
+            (None, "firm"),
+            TypeError,
+            "strength must be .* 0 or more, got 'firm'",
+        ),
+        ((None, True), TypeError, "strength must be .* 0 or more, got True"),
         (([0.5, 0.5], 3), ValueError, "proportions must hold n_clusters=3 numbers"),
         (([0.5, 0.6, 0.1], 3), ValueError, "proportions must sum to 1"),
     ],
@@ -148,3 +153,36 @@ def test_the_path_takes_them_too():
     np.testing.assert_allclose(path.membership(), model.membership_, atol=1e-12)
     np.testing.assert_allclose(path.proportions, 1 / 3)
     assert path.objectives[-1] == pytest.approx(model.objective_, rel=1e-9)
+
+
+@GIVEN
+@pytest.mark.parametrize("shares", [[0.3, 0.3, 0.4], None])
+def test_the_strength_is_a_parameter(Model, shares):
+    pair = Model(3, proportions=(shares, 2.0)).fit(X)
+    own = Model(3, proportions=shares, strength=2.0).fit(X)
+    np.testing.assert_array_equal(own.membership_, pair.membership_)
+    np.testing.assert_array_equal(own.labels_, pair.labels_)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strength": 1}, 'strength is for given shares, got .* proportions="auto"'),
+        ({"strength": -1, "proportions": "equal"}, "strength must be .* got -1"),
+        (
+            {"strength": 1, "proportions": None, "cluster_sizes": [50, 30, 30]},
+            "cluster_sizes and strength were both given",
+        ),
+    ],
+)
+def test_refused_strengths(settings, message):
+    with pytest.raises(ValueError, match=message):
+        BLoRD(3, **settings).fit(X)
+
+
+def test_a_path_has_a_strength_and_takes_samples():
+    path = tau_path(X, 3, strength=1.0)
+    pair = tau_path(KNNGraph().build(X), 3, proportions=(None, 1.0))
+    np.testing.assert_array_equal(path.labels, pair.labels)
+    other = tau_path(X, 3, strength=1.0, affinity=KNNGraph(5))
+    assert other.eigenvalues != path.eigenvalues

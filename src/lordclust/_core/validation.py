@@ -173,8 +173,8 @@ def split_proportions(proportions: Any) -> tuple[ArrayLike | None, float]:
     is_number = isinstance(strength, numbers.Real) and not isinstance(strength, bool)
     if not is_number or not float(strength) >= 0:
         raise (ValueError if is_number else TypeError)(
-            "strength in proportions=(prior, strength) must be a number of 0 or more, "
-            f"got {strength!r}. Try 1, or leave it out for exact proportions."
+            f"strength must be a number of 0 or more, got {strength!r}. Try 1, or "
+            "leave it out for exact proportions."
         )
     return prior, float(strength)
 

@@ -43,6 +43,7 @@ from lordclust.choose.evidence import (
     whitened,
 )
 from lordclust.graph import KNNGraph, make_affinity
+from lordclust.graph.affinity import named_affinity
 from lordclust.graph.kernel import check_samples
 from lordclust.rounding.spectral import Eigen
 from lordclust.rounding.surprise import entropy, neighbour_surprise
@@ -165,8 +166,8 @@ def suggest_k(
     S: Graph,
     k_range: Iterable[int] | None = None,
     *,
-    affinity: Affinity = "precomputed",
-    n_jobs: int | None = None,
+    affinity: Affinity | None = None,
+    n_jobs: int | None = -1,
 ) -> KSuggestion:
     """Suggest the number of clusters.
 
@@ -186,16 +187,17 @@ def suggest_k(
     Parameters
     ----------
     S : array-like or sparse of shape (n, n), or samples of shape (n, d)
-        Symmetric, nonnegative similarities; samples with another ``affinity``.
+        Symmetric, nonnegative similarities, or samples.
     k_range : iterable of int, optional
         Increasing numbers of clusters to compare, from 1 to n. By default 2 to 20,
         or to n/2 if that is less: clusters of one sample are not informative.
-    affinity : {"precomputed", "knn"}, KNNGraph or callable, default="precomputed"
-        How S is computed from the first argument, as in :class:`lordclust.BLoRD`.
+    affinity : str, KNNGraph or callable, optional
+        How S is computed from the first argument, as in :class:`lordclust.BLoRD`. By
+        default a square array is S itself, and "knn" builds the graph of any other.
         Samples also serve as features; pass them if there are any.
-    n_jobs : int, optional
-        Number of threads, one k each; all cores by default. The result does not
-        depend on it.
+    n_jobs : int or None, default=-1
+        Number of threads, one k each, as in :class:`lordclust.BLoRD`. The result does
+        not depend on it.
 
     Returns
     -------
@@ -220,9 +222,10 @@ def suggest_k(
     >>> from sklearn.datasets import make_blobs
     >>> from lordclust import suggest_k
     >>> X, _ = make_blobs(200, centers=4, n_features=5, random_state=0)
-    >>> suggest_k(X, affinity="knn").best_k
+    >>> suggest_k(X).best_k
     4
     """
+    affinity = named_affinity(affinity, S)
     X = None if _is_precomputed(affinity) else check_samples(S)
     S = make_affinity(affinity, S if X is None else X, nonnegative="suggest_k")
     ks = check_k_range(k_range, S.shape[0])
@@ -235,7 +238,7 @@ def best_n_clusters(
     weight: FloatArray,
     max_clusters: int = MAX_CLUSTERS,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> KSuggestion:
     """Compare 2 to ``max_clusters`` clusters of weighted samples.
 
@@ -249,7 +252,7 @@ def best_n_clusters(
         Weights of the samples.
     max_clusters : int, default=20
         Largest number of clusters, at most n/2.
-    n_jobs : int, optional
+    n_jobs : int or None, default=-1
         Number of threads; all cores by default.
 
     Returns
@@ -270,7 +273,7 @@ def best_n_clusters(
 def _is_precomputed(affinity: Affinity) -> bool:
     """Return whether the samples are given by similarities or distances alone."""
     name = affinity.metric if isinstance(affinity, KNNGraph) else affinity
-    return isinstance(name, str) and name == "precomputed"
+    return isinstance(name, str) and name.startswith("precomputed")
 
 
 def _compared(

@@ -141,7 +141,7 @@ def _follow(
         known_labels=samples.known,
         keep="all",
         random_state=request.seed,
-        n_jobs=request.jobs,
+        n_jobs=-1 if request.jobs is None else request.jobs,
         callback=at,
         checkpoint=checkpoint,
     )

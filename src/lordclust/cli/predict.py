@@ -87,6 +87,7 @@ def predict(
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
     from lordclust.cli.tables import check_formats, check_join, sample_writers
+    from lordclust.files import InputError
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
@@ -96,9 +97,22 @@ def predict(
         if join:
             check_join(samples)
         display.stage(f"Predicting {samples.size}")
-        P = saved.model.predict_proba(samples.X)
+        P, name = None, type(saved.model).__name__
+        if hasattr(saved.model, "predict_proba"):
+            P = saved.model.predict_proba(samples.X)
+        elif proba is not None or proportions is not None or cluster_sizes is not None:
+            raise InputError(
+                model,
+                f"{name} computes no probabilities, which --proba, --proportions and "
+                "--cluster-sizes need. Leave them out.",
+            )
+        if outliers and not hasattr(saved.model, "novelty"):
+            raise InputError(
+                model, f"{name} does not recognise outliers. Leave --outliers out."
+            )
         if proportions is None and cluster_sizes is None:
-            labels = saved.model.predict(samples.X, outliers=outliers)
+            options = {"outliers": True} if outliers else {}
+            labels = saved.model.predict(samples.X, **options)
         else:
             shares = None if proportions == "model" else proportions
             labels = saved.model.assign(
@@ -107,7 +121,7 @@ def predict(
         writers = sample_writers(samples, labels, P, names=saved.clusters, join=join)
         outputs.write(writers, interrupts)
     if not quiet:
-        say(_summary(samples, labels, P.shape[1]))
+        say(_summary(samples, labels, len(saved.model.sizes_)))
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)

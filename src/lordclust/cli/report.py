@@ -60,7 +60,7 @@ def report(
         display.stage("Reading")
         saved = SavedModel.read(model)
         if names is not None:
-            names = check_names(names, saved.model.membership_.shape[1])
+            names = check_names(names, len(saved.model.sizes_))
         samples = saved.fitted_samples(input_, reading)
         path = path_around(saved.model, samples, display, interrupts)
         display.stage("Drawing the report")

@@ -34,7 +34,7 @@ class SavedModel:
             extras.get("preparation", extras.get("scaling"))  # an old one is refused
         )
         clusters = texts(extras.get("clusters"))
-        if clusters is not None and len(clusters) != model.membership_.shape[1]:
+        if clusters is not None and len(clusters) != len(model.sizes_):
             clusters = None
         return cls(path, model, texts(extras.get("names")), preparation, clusters)
 
@@ -84,7 +84,9 @@ class SavedModel:
                 self.path,
                 "it was saved with samples=False. Pass the samples it was fitted to.",
             )
-        X = self.model.membership_ if precomputed else self.model._samples
+        X = self.model._samples
+        if precomputed:
+            X = getattr(self.model, "membership_", self.model.labels_[:, None])
         return Samples(
             source=self.path,
             X=X,

@@ -30,7 +30,7 @@ def nearest(
     count: int,
     spare: int,
     unit: float,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the ``count`` nearest others of each row of X, and ``unit`` x distances.

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from lordclust._core.typing import Graph, Samples
 from lordclust._core.validation import check_similarity, unknown_name
-from lordclust.graph.kernel import self_tuning_kernel
+from lordclust.graph.kernel import gaussian_kernel, self_tuning_kernel
 from lordclust.graph.knn import KNNGraph, Progress
 
 #: A function from X to S.
@@ -59,8 +59,11 @@ def are_distances(S: Graph) -> bool:
 #: The functions that ``affinity="name"`` stands for.
 AFFINITIES: dict[str, Affinity] = {
     "knn": KNNGraph(),
+    "nearest_neighbors": KNNGraph(),
     "self_tuning": self_tuning_kernel,
+    "rbf": gaussian_kernel,
     "precomputed": _precomputed,
+    "precomputed_nearest_neighbors": KNNGraph(metric="precomputed"),
 }
 
 
@@ -75,10 +78,12 @@ def make_affinity(
 
     Parameters
     ----------
-    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph, or callable
-        ``"knn"`` builds the default :class:`KNNGraph`, ``"self_tuning"`` the full
-        :func:`self_tuning_kernel`, ``"precomputed"`` takes X as S, and a callable
-        (such as ``KNNGraph(10)``) is called with X and returns S.
+    affinity : str, KNNGraph, or callable
+        ``"knn"`` or ``"nearest_neighbors"`` builds the default :class:`KNNGraph`,
+        ``"self_tuning"`` the full :func:`self_tuning_kernel`, ``"rbf"`` the
+        :func:`gaussian_kernel`; ``"precomputed"`` takes X as S,
+        ``"precomputed_nearest_neighbors"`` as a sparse graph of distances; and a
+        callable (such as ``KNNGraph(10)``) is called with X and returns S.
     X : array-like or sparse, shape (n, d), or (n, n) when precomputed
         Samples, or their similarities.
     nonnegative : bool or str, default=False
@@ -102,6 +107,14 @@ def make_affinity(
     return build_affinity(build, X, nonnegative=nonnegative, callback=callback)
 
 
+def named_affinity(affinity: str | Affinity | None, X: Samples) -> str | Affinity:
+    """Return the affinity; by default "precomputed" if X is square, else "knn"."""
+    if affinity is not None:
+        return affinity
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    return "knn" if len(shape) == 2 and shape[0] != shape[1] else "precomputed"
+
+
 def build_affinity(
     build: Affinity,
     X: Samples,
@@ -115,11 +128,18 @@ def build_affinity(
     return check_similarity(build(X), nonnegative=nonnegative)
 
 
-def find_affinity(affinity: str | Affinity) -> Affinity:
+def find_affinity(
+    affinity: str | Affinity,
+    n_neighbors: int | None = None,
+    metric: str = "euclidean",
+    n_jobs: int | None = -1,
+) -> Affinity:
     """Return the function from X to S that ``affinity`` stands for.
 
-    A KNNGraph stores its recall, so a copy is returned and the original is unchanged.
+    The other parameters are those of the graph of neighbours that a name stands for. A
+    KNNGraph stores its recall, so a copy is returned and the original is unchanged.
     """
+    named, graph = isinstance(affinity, str), affinity
     if isinstance(affinity, str):
         if affinity not in AFFINITIES:
             raise unknown_name("affinity", affinity, AFFINITIES)
@@ -129,5 +149,20 @@ def find_affinity(affinity: str | Affinity) -> Affinity:
             f"affinity must be one of {', '.join(AFFINITIES)}, a KNNGraph() or a "
             f"function from X to S, got {affinity!r}. Pass an object, not its class."
         )
-    found: Affinity = clone(affinity) if type(affinity) is KNNGraph else affinity
+    own = getattr(affinity, "metric", None)
+    for name, value, free in (
+        ("metric", metric, own == "euclidean"),
+        ("n_neighbors", n_neighbors, own is not None),
+    ):
+        if value not in (None, "euclidean") and not (named and free):
+            raise ValueError(
+                f'{name}={value!r} is for affinity="knn", got affinity={graph!r}. '
+                f"Leave one of them out, or pass affinity=KNNGraph({name}={value!r})."
+            )
+    if type(affinity) is not KNNGraph:
+        return affinity
+    found: KNNGraph = clone(affinity)
+    if named:
+        metric = metric if found.metric == "euclidean" else found.metric
+        found.set_params(metric=metric, n_neighbors=n_neighbors, n_jobs=n_jobs)
     return found

@@ -120,6 +120,9 @@ class Extension:
         index, d, rows = self.nearest(X)
         m, n = X.shape[0], self.n
         extent = max(self.reach, self.sigma.max())
+        apart = np.isinf(d)  # no common feature
+        if apart.any():
+            d = np.where(apart, np.where(apart, 0.0, d).max(axis=1, keepdims=True), d)
         sigma = np.maximum(d[:, self.nth - 1], self.sigma.min())
         d, index = d[:, : self.count], index[:, : self.count]
         # Relative to the nearest, so that a far sample keeps weights above 0.
@@ -127,6 +130,7 @@ class Extension:
         w = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
         copies = d <= 1e-12 * sigma[:, None]
         w = np.where(copies.any(axis=1, keepdims=True), copies, w)
+        w = np.where(apart[:, : self.count], 0.0, w)
         sure = extent / np.maximum(d[:, :1], extent)
         w = w / w.sum(axis=1, keepdims=True) * sure
         counts = self.count * np.bincount(rows, minlength=m)
@@ -139,7 +143,7 @@ class Extension:
         low, high = X.min(axis=1), X.max(axis=1)
         if sparse.issparse(low):
             low, high = low.toarray(), high.toarray()
-        return np.asarray((high <= top) & (low >= -top))
+        return np.asarray(~((high > top) | (low < -top)))  # NaN is a missing value
 
     def _nearest(self, X: Samples) -> tuple[IntArray, FloatArray]:
         """Return the nearest known samples of each row, independent of the batch.
@@ -171,6 +175,7 @@ class Extension:
         index, d = nearest_of(index, self._measured(X, index), wanted)
         last, farthest = d[:, count - 1], d[:, -1]
         slack = ROUNDING * (self.reach + farthest) ** 2
+        slack[np.isinf(farthest)] = 0.0  # missing values, nothing in common
         sure = (last**2 < farthest**2 - slack) | (wanted == self.n)
         return index[:, :count], d[:, :count], sure
 
@@ -207,7 +212,7 @@ class Extension:
         for i, others in enumerate(index):
             known = self.X[others].astype(np.float64)
             d[i] = pairwise_distances(X[i : i + 1], known, metric=self.metric)[0]
-        return d
+        return np.where(np.isnan(d), np.inf, d)
 
 
 def _in_rows(X: Samples) -> Samples:

@@ -148,16 +148,28 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
     return np.maximum(sigma, SCALE_FLOOR * np.median(positive))
 
 
-def check_samples(X: Samples, *, distinct: bool = False) -> Samples:
+def check_samples(
+    X: Samples, *, distinct: bool = False, missing: bool = False
+) -> Samples:
     """Return X as a finite (n, d) array or CSR array of real numbers.
 
-    With ``distinct``, X must have two different samples, to define a scale.
+    With ``distinct``, X must have two different samples, to define a scale. With
+    ``missing``, entries may be NaN, but not all of a sample.
     Small integers keep their type, because distances convert them anyway.
     """
     from sklearn.utils import check_array
 
     with np.errstate(invalid="ignore"):  # check_array sums all numbers
-        X = check_array(X, accept_sparse="csr", dtype="numeric", order="C")
+        X = check_array(
+            X, accept_sparse=False if missing else "csr", dtype="numeric", order="C",
+            ensure_all_finite="allow-nan" if missing else True,
+        )  # fmt: skip
+    if missing and np.isnan(X).all(axis=1).any():
+        empty = int(np.isnan(X).all(axis=1).argmax())
+        raise ValueError(
+            f"Each sample needs an observed feature, but sample {empty} has only "
+            "NaN. Remove such samples."
+        )
     if X.dtype.kind == "b" or X.dtype == np.float16:
         X = X.astype(np.float32)
     X = sparse.csr_array(X) if sparse.issparse(X) else X
@@ -185,6 +197,8 @@ def unit_scale(X: Samples) -> float:
     """
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if np.isnan(largest):
+        largest = float(np.nanmax(np.abs(values)))
     exponent = int(np.frexp(largest)[1])
     # 2**1023 is the largest power of two; subnormal data stay small then.
     return float(np.ldexp(1.0, min(-exponent, 1023)))

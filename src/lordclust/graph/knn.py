@@ -2,11 +2,18 @@
 
 import numbers
 from collections.abc import Callable
-from typing import TypeAlias
+from contextlib import nullcontext
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn import config_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lordclust._core.fork import openmp
 from lordclust._core.keys import sample_keys
@@ -17,6 +24,7 @@ from lordclust._core.validation import check_count
 from lordclust._core.warn import ScaleWarning, warn_user
 from lordclust.graph import precomputed
 from lordclust.graph.euclidean import SEARCH_SPACES
+from lordclust.graph.gower import Columns
 from lordclust.graph.kernel import (
     check_samples,
     floor_scales,
@@ -47,13 +55,16 @@ _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 Progress: TypeAlias = Callable[[float], object]
 
 
-class KNNGraph(BaseEstimator):
+class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Graph of q nearest neighbours with self-tuning weights [1]_.
 
         S_ij = exp(-d_ij^2 / (sigma_i sigma_j))
 
     if x_i is among the q nearest of x_j or x_j among those of x_i, and 0 otherwise;
     sigma_i is the distance from x_i to its 7th neighbour.
+
+    It serves as the ``affinity`` of an estimator, and as a step of a pipeline before an
+    estimator with ``affinity="precomputed"``.
 
     Parameters
     ----------
@@ -62,6 +73,11 @@ class KNNGraph(BaseEstimator):
     metric : str, default="euclidean"
         Any metric of ``sklearn.neighbors.NearestNeighbors``, or "inner_product":
         d_ij = sqrt(M^2 - x_i'x_j), where M is the largest length of a sample.
+        "nan_euclidean": X may have missing values (NaN); distances are over the
+        features that both samples have, as
+        :func:`sklearn.metrics.pairwise.nan_euclidean_distances` defines them. "gower":
+        numeric and categorical columns, see ``categorical``; the mean over columns of
+        |x - y| / range, or of whether categories differ.
         "precomputed": X holds distances, for example the sparse graph of neighbours
         that another index found; see Notes.
     include_self : bool, default=False
@@ -70,9 +86,10 @@ class KNNGraph(BaseEstimator):
     scale_neighbor : int, default=7
         The neighbour, never counting the sample itself, that sets sigma_i; the
         last one if there are fewer.
-    n_jobs : int, optional
-        Threads of the search. By default all, or scikit-learn's default. The graph
-        does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads of the search, -1 for all cores. None: one, unless a
+        ``joblib.parallel_config`` context says otherwise. The graph does not depend on
+        it.
     search : {"auto", "exact", "cells"}, default="auto"
         How neighbours are found. "auto": exactly below 20,000 samples, for at most 8
         features, and for sparse samples and metrics other than "euclidean", "cosine"
@@ -83,6 +100,9 @@ class KNNGraph(BaseEstimator):
         Share of the true neighbours that an approximate search should find. It
         determines how many cells are searched. By default 0.98, and 0.95 from 200,000
         samples on.
+    categorical : array-like of int or str, optional
+        Numbers or names of the categorical columns, with ``metric="gower"``. By default
+        those that are not numbers. A missing category counts as one of its own.
 
     Attributes
     ----------
@@ -91,6 +111,10 @@ class KNNGraph(BaseEstimator):
         samples; 1 for an exact search.
     scales_ : ndarray of shape (n,)
         The local scales sigma of the last graph, in units of X up to a power of 2.
+    columns_ : Columns
+        With ``metric="gower"``: the range or the categories of each column.
+    n_samples_fit_, n_features_in_ : int
+        Shape of the fitted samples, after ``fit``.
 
     Notes
     -----
@@ -125,6 +149,20 @@ class KNNGraph(BaseEstimator):
     >>> D = kneighbors_graph([[0.0], [1.0], [5.0], [6.0]], 3, mode="distance")
     >>> (KNNGraph(1, metric="precomputed").build(D) != S).nnz
     0
+
+    Numbers and categories:
+
+    >>> mixed = [[1.0, "a"], [2.0, "a"], [9.0, "b"], [8.0, "b"]]
+    >>> KNNGraph(1, metric="gower").build(mixed).nnz
+    4
+
+    In a pipeline:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from lordclust import BLoRD
+    >>> model = make_pipeline(KNNGraph(2), BLoRD(2, affinity="precomputed"))
+    >>> model.fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]).predict([[0.4], [7.6]])
+    array([0, 1])
     """
 
     def __init__(
@@ -134,9 +172,10 @@ class KNNGraph(BaseEstimator):
         include_self: bool = False,
         *,
         scale_neighbor: int = 7,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         search: str = "auto",
         recall: float | None = None,
+        categorical: ArrayLike | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -145,6 +184,9 @@ class KNNGraph(BaseEstimator):
         self.n_jobs = n_jobs
         self.search = search
         self.recall = recall
+        self.categorical = categorical
+
+    _extension: Any  # an Extension, None for distances
 
     def build(self, X: Samples, *, callback: Progress | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
@@ -164,10 +206,13 @@ class KNNGraph(BaseEstimator):
         -------
         S : scipy.sparse.csr_array of float64, shape (n, n)
         """
-        self.recall_ = 1.0
-        if self.metric == "precomputed":
+        self.recall_, metric = 1.0, self.metric
+        if metric == "precomputed":
             return self._from_distances(precomputed.from_graph(X))
-        X = check_samples(X, distinct=True)
+        if metric == "gower":
+            self.columns_ = Columns.of(X, self.categorical)
+            X, metric = self.columns_.encoded(X), "manhattan"
+        X = check_samples(X, distinct=True, missing=metric == "nan_euclidean")
         n = X.shape[0]
         q = self.n_others(n)
         is_scaled = self.metric == "euclidean" and not sparse.issparse(X)
@@ -181,7 +226,7 @@ class KNNGraph(BaseEstimator):
             )
         nth = min(check_count(self.scale_neighbor, "scale_neighbor"), n - 1)
         index, d, recall = find_nearest(
-            X, max(q, nth), self.metric, self.n_jobs, callback,
+            X, max(q, nth), metric, self.n_jobs, callback,
             search=self.search, recall=self.recall,
         )  # fmt: skip
         if recall is not None:
@@ -195,6 +240,87 @@ class KNNGraph(BaseEstimator):
         parts = weights.ravel(), index.ravel().astype(narrow), indptr
         W = sparse.csr_array(parts, shape=(n, n))
         return _joined(W, diagonal=float(self.include_self))
+
+    def fit(self, X: Samples, y: object = None) -> Self:
+        """Keep the samples, for ``transform``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, d)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Samples, y: object = None) -> Graph:
+        """Return the graph of the samples in X, as ``build``, and keep them.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, d)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        S : scipy.sparse.csr_array of float64, shape (n, n)
+        """
+        S = self.build(X)
+        validate_data(self, X, skip_check_array=True)
+        self.n_samples_fit_ = S.shape[0]
+        self._extension = None
+        if self.metric != "precomputed":
+            from lordclust.graph.extend import Extension  # it imports this module
+
+            metric = "manhattan" if self.metric == "gower" else self.metric
+            self._extension = Extension(
+                self._checked(X), self.n_neighbors, metric=metric,
+                scale_neighbor=self.scale_neighbor, search=self.search,
+                recall=self.recall,
+            )  # fmt: skip
+        return S
+
+    def transform(self, X: Samples) -> Graph:
+        """Return the weights of new samples to their nearest fitted samples.
+
+        A copy of fitted samples has a weight for these only.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (m, d)
+            Samples.
+
+        Returns
+        -------
+        W : scipy.sparse.csr_array of float64, shape (m, n)
+            Rows sum to 1. An estimator with ``affinity="precomputed"`` accepts it in
+            ``predict``.
+        """
+        check_is_fitted(self, "n_samples_fit_")
+        if self._extension is None:
+            raise ValueError(
+                'KNNGraph(metric="precomputed") has no samples to compare new ones '
+                "with. Fit it to samples with another metric."
+            )
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._extension.weights(self._checked(X))
+
+    def _checked(self, X: Samples) -> Samples:
+        """Return samples in the form in which they are compared."""
+        if self.metric == "gower":
+            return self.columns_.encoded(X)
+        return check_samples(X, missing=self.metric == "nan_euclidean")
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_samples_fit_)
 
     def from_neighbors(self, indices: ArrayLike, distances: ArrayLike) -> Graph:
         """Return the similarity graph of neighbours that are already known.
@@ -259,7 +385,7 @@ def nearest(
     X: Samples,
     count: int,
     metric: str = "euclidean",
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Progress | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the ``count`` nearest others of each sample, and their distances.
@@ -282,10 +408,19 @@ def nearest(
     if centred:
         Z = Z - Z.mean(axis=0)  # a distant origin would lose precision
     wanted = min(count + SPARE, X.shape[0] - 1)
-    search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=n_jobs)
-    with openmp():
+    # Only distances that are measured again below are the same for any n_jobs.
+    quick = is_euclidean and X.shape[0] >= LARGE
+    search = NearestNeighbors(
+        n_neighbors=wanted, metric=metric, n_jobs=n_jobs if quick else None
+    )
+    # Blocks of 64 MB: scikit-learn's default of 1 GB has several copies at a time.
+    missing = metric == "nan_euclidean"
+    small = config_context(working_memory=64) if missing else nullcontext()
+    with openmp(), small:
         d, index = search.fit(Z).kneighbors()
     d = _distances(X, index, unit) if is_euclidean else d.astype(np.float64)
+    if missing and np.isnan(d).any():
+        d[np.isnan(d)] = np.nanmax(d)  # no common feature: as far as any neighbour
     return nearest_of(index, d, count, X)
 
 
@@ -293,7 +428,7 @@ def find_nearest(
     X: Samples,
     count: int,
     metric: str = "euclidean",
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Progress | None = None,
     *,
     search: str = "auto",

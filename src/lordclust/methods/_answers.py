@@ -18,9 +18,7 @@ from lordclust._core.typing import (
     Samples,
 )
 from lordclust._core.validation import check_count, check_not_both, check_proportions
-from lordclust.graph import KNNGraph
-from lordclust.graph.extend import Extension
-from lordclust.methods._base import Clusterer
+from lordclust.methods._base import NAN, Clusterer
 from lordclust.result import ConfusablePair
 from lordclust.rounding.confusion import confusable_pairs
 from lordclust.rounding.labels import (
@@ -57,8 +55,6 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     proportions_: FloatArray
     V_: Graph
     _weight: FloatArray
-    _samples: Graph | None  # None if X holds similarities or distances
-    _extensions: list[Extension]  # empty before the first prediction
     _novelties: list["Novelty"]  # empty before the first use
     _norm2: float  # n sum_i |V_i|^2 / p_i, over n squared
 
@@ -381,7 +377,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         from lordclust.profiles import as_features, find_exemplars
 
         n, k = self.membership_.shape
-        X = as_features(self._samples, n)
+        X = as_features(self._described(), n)
         return find_exemplars(self.labels_, k, self.membership_, X, self._weight)
 
     def describe(
@@ -430,7 +426,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         from lordclust.profiles import make_profiles
 
         if X is None:
-            X = self._samples
+            X = self._described()
             if feature_names is None and X is not None:
                 feature_names = getattr(self, "feature_names_in_", None)
         return make_profiles(
@@ -483,7 +479,7 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         profiles = self.describe(X, feature_names, names=names, ids=ids)
         return explain_sample(
             int(i), self.labels_, self.membership_, self.affinity_matrix_,
-            self._samples if X is None else X, profiles,
+            self._described() if X is None else X, profiles,
         )  # fmt: skip
 
     def report(self, **options: Any) -> "Report":
@@ -517,35 +513,12 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         made: Report = import_module("lordclust.report").Report.of(self, **options)
         return made
 
+    def _described(self) -> Graph | None:
+        """Return the fitted samples, unless they are encoded or incomplete."""
+        unclear = self._has_metric("gower") or self._has_metric(NAN)
+        return None if unclear else self._samples
+
     # -- shared steps -------------------------------------------------------------
-
-    def _predicted(self, X: Graph) -> Graph:
-        """Return the memberships of samples, each independently."""
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        self._check_comparable()
-        if self._samples is None:
-            return self._average(X)
-        W = self._extension().weights(X)
-        P, missing = W @ self._known_memberships(), 1 - W.sum(axis=1)
-        far = missing > 1e-9  # not only rounding
-        if far.any():  # little but the shares is known of a sample far from all others
-            P = P + np.where(far, missing, 0.0)[:, None] * self.proportions_
-        return self._cut(sparse.csr_array(P) if sparse.issparse(P) else P)
-
-    def _check_comparable(self) -> None:
-        """Raise an error if there is nothing to compare new samples with."""
-        if self._samples is None and not self._is_precomputed():
-            raise ValueError(
-                "This model was saved with samples=False, so it cannot predict new "
-                "samples. Save it again with samples=True."
-            )
-        if self._samples is None and isinstance(self.affinity, KNNGraph):
-            raise ValueError(
-                'A model fitted on distances (KNNGraph(metric="precomputed")) has no '
-                "samples to compare new ones with. Fit it on samples, or pass "
-                'similarities with affinity="precomputed".'
-            )
 
     def _novelty(self) -> "Novelty":
         """Return the novelty of the fitted samples, computed on first use."""
@@ -557,56 +530,25 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _novelty_of(self, X: Graph) -> "Novelty":
         """Return the novelty of samples or similarities; None: those of the fit."""
-        from lordclust.graph import novelty
+        from lordclust.graph import KNNGraph, novelty
 
         if not self._is_precomputed():
-            graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
+            graph = self._affinity()
+            graph = graph if isinstance(graph, KNNGraph) else KNNGraph()
             return novelty.novelty_of_samples(X, graph)
         S = self.affinity_matrix_ if X is None else self._read(X)
         return novelty.Novelty(novelty.by_similarity(S))
 
     def _known_memberships(self) -> Graph:
-        """Return the memberships of all samples but those of weight 0."""
-        heavy = self._weight > 0
-        return self.membership_ if heavy.all() else self.membership_[heavy]
+        return self._known(self.membership_)
+
+    def _known_shares(self) -> FloatArray:
+        return self.proportions_
 
     def _cut(self, P: Graph) -> Graph:
-        """Return memberships with as many clusters per sample as ``membership_``."""
         if self.proba_top is None or not sparse.issparse(self.membership_):
             return np.minimum(P, 1.0)  # an average may exceed 1 by rounding
         return top_entries(P, self.proba_top)
-
-    def _average(self, weights: Graph) -> Graph:
-        """Return memberships averaged with given similarities as weights."""
-        # Row by row: in a product of dense matrices the last bits depend on the batch.
-        W = sparse.csr_array(weights.astype(np.float64))
-        # Probabilities require nonnegative weights: dissimilar samples do not count.
-        W, heavy = W.maximum(0), self._weight > 0
-        W = W if heavy.all() else W[:, heavy]
-        total = np.asarray(W.sum(axis=1)).reshape(-1, 1)
-        P = W @ self._known_memberships()
-        P = P.toarray() if sparse.issparse(P) else np.asarray(P)
-        lonely = total[:, 0] <= 0
-        P[lonely], total[lonely] = self.proportions_, 1.0
-        return self._cut(np.asarray(P / total))
-
-    def _extension(self) -> Extension:
-        """Return the weights from new samples, as the graph was built."""
-        if self._extensions:
-            return self._extensions[0]
-        graph = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-        known: Graph = self._samples
-        heavy = self._weight > 0
-        extension = Extension(
-            known if heavy.all() else known[heavy],
-            graph.n_neighbors,
-            metric=graph.metric,
-            scale_neighbor=graph.scale_neighbor,
-            search=graph.search,
-            recall=graph.recall,
-        )
-        self._extensions.append(extension)  # another thread's would be the same
-        return extension
 
     @property
     def _n_features_out(self) -> int:

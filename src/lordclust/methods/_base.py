@@ -1,7 +1,7 @@
 """Base classes of all estimators: input, restarts, and fitted attributes."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lordclust._core.typing import FloatArray, Graph, IntArray, Seed
+from lordclust._core.typing import FloatArray, Graph, IntArray, Samples, Seed
 from lordclust._core.validation import (
     check_columns,
     check_count,
@@ -20,19 +20,26 @@ from lordclust._core.validation import (
     check_n_clusters,
     check_positive,
     check_range,
+    check_similarity,
+    is_auto,
 )
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
-from lordclust.graph.affinity import Affinity, build_affinity, find_affinity
+from lordclust.graph.affinity import Affinity, find_affinity
+from lordclust.graph.gower import Columns
 from lordclust.methods import _callbacks as callbacks
+from lordclust.methods._new_samples import NewSamples
+from lordclust.methods._saving import SavedModel
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
 from lordclust.solver.arrays import from_tensor
 
 Rngs = list[np.random.Generator]
+#: The metric of samples with missing values.
+NAN = "nan_euclidean"
 
 
-class Clusterer(ClusterMixin, BaseEstimator):
+class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
     """Base class that checks the input of every estimator."""
 
     #: Whether a larger objective is better.
@@ -49,12 +56,31 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def _is_precomputed(self) -> bool:
         """Return whether X holds similarities, or distances for a KNNGraph."""
         affinity = getattr(self, "affinity", None)
-        if isinstance(affinity, KNNGraph):
-            affinity = affinity.metric
-        return isinstance(affinity, str) and affinity == "precomputed"
+        named = isinstance(affinity, str) and affinity.startswith("precomputed")
+        return named or self._has_metric("precomputed")
+
+    def _has_metric(self, name: str) -> bool:
+        """Return whether the graph of neighbours has this metric."""
+        affinity = getattr(self, "affinity", None)
+        metric = getattr(affinity, "metric", getattr(self, "metric", None))
+        return isinstance(metric, str) and metric == name
+
+    def _affinity(self) -> Affinity:
+        """Return the function from X to S."""
+        build = find_affinity(
+            self.affinity,
+            getattr(self, "n_neighbors", None),
+            getattr(self, "metric", "euclidean"),
+            getattr(self, "n_jobs", -1),
+        )
+        if isinstance(build, KNNGraph) and build.metric == "gower":
+            build.set_params(metric="manhattan")  # of the encoded samples
+        return build
 
     def _check_X(self, X: Graph, *, reset: bool = True) -> Graph:
         """Return X after scikit-learn's validation."""
+        if self._has_metric("gower"):
+            return self._encoded(X, reset)
         accept: list[str] | str | bool = "csr" if self.takes_sparse else False
         if self._is_precomputed():
             accept = ["csr", "csc", "coo"]
@@ -65,6 +91,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
                     self, X, accept_sparse=accept, accept_large_sparse=True,
                     dtype="numeric", reset=reset, ensure_min_samples=2 if reset else 1,
                     copy=reset,  # what is kept must not change with the caller's array
+                    ensure_all_finite="allow-nan" if self._has_metric(NAN) else True,
                 )  # fmt: skip
         except (TypeError, ValueError):
             check_columns(X)
@@ -73,20 +100,33 @@ class Clusterer(ClusterMixin, BaseEstimator):
             check_columns(X)
         return found
 
+    def _encoded(self, X: Samples, reset: bool) -> FloatArray:
+        """Return numbers and categories in the form in which Gower compares them."""
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        if reset:
+            categorical = getattr(self.affinity, "categorical", None)
+            self._columns = Columns.of(X, categorical)
+        return self._columns.encoded(X)
+
     def _read(self, X: Graph) -> Graph:
         """Return the checked S, or X itself."""
         if not self.takes_graph:
             check_range(X.data if sparse.issparse(X) else X, "X")
             return X
-        return self._built(find_affinity(self.affinity), X)
+        return self._built(self._affinity(), X)
 
     def _built(self, build: Affinity, X: Graph) -> Graph:
         """Return the checked S that a function builds."""
         who = type(self).__name__ if self.nonnegative else False
         listener: callbacks.Listener | None = getattr(self, "_listener", None)
         notify = None if listener is None else listener.graph
-        S = build_affinity(build, X, nonnegative=who, callback=notify)
-        self._recall = getattr(build, "recall_", None)
+        self._recall = None
+        if type(build) is KNNGraph:  # symmetric, nonnegative, canonical
+            S = build.build(X, callback=notify)
+            self._recall = float(getattr(build, "_recall", 1.0))
+        else:
+            S = check_similarity(build(X), nonnegative=who)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"affinity must return an S with one row for each of the {X.shape[0]} "
@@ -112,6 +152,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse or self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.allow_nan = self._has_metric(NAN)
         if tags.transformer_tags is not None:  # memberships are always floats
             tags.transformer_tags.preserves_dtype = []
         return tags
@@ -122,8 +163,11 @@ class RestartClusterer(Clusterer):
 
     A method adds its parameters and ``_solve``. Parameters with these names mean the
     same in every method, and are checked here: ``n_clusters, affinity,
-    n_init, max_iter, tol, max_dense``.
+    n_init, max_iter, tol, random_state, max_dense, verbose``.
     """
+
+    #: The number of starts that ``n_init="auto"`` stands for.
+    auto_starts: ClassVar[int] = 10
 
     def fit(self, X: Graph, y: object = None) -> Self:
         """Cluster the samples.
@@ -149,6 +193,7 @@ class RestartClusterer(Clusterer):
         self.all_objectives_ = objectives
         if self.takes_graph:
             self.affinity_matrix_ = data
+        self._samples, self._extensions = None if self._is_precomputed() else X, []
         return self._keep(best, k)
 
     # -- methods that a subclass defines ------------------------------------------
@@ -162,9 +207,9 @@ class RestartClusterer(Clusterer):
 
     def _check_parameters(self) -> None:
         """Raise an error for parameters that no fit can use."""
-        for name in ("n_init", "max_iter"):
-            if hasattr(self, name):
-                check_count(getattr(self, name), name)
+        self._n_starts()
+        if hasattr(self, "max_iter"):
+            check_count(self.max_iter, "max_iter")
         if hasattr(self, "tol"):
             check_positive(self.tol, "tol")
 
@@ -179,10 +224,15 @@ class RestartClusterer(Clusterer):
         if hasattr(self, "max_dense"):
             check_dense_size(n, self.max_dense, type(self).__name__)
 
+    def _n_starts(self) -> int:
+        """Return the number of starts."""
+        n_init = getattr(self, "n_init", 1)
+        return self.auto_starts if is_auto(n_init) else check_count(n_init, "n_init")
+
     def _rngs(self) -> Rngs:
         """Return a generator for each start."""
         rng = check_random_state(getattr(self, "random_state", 0))
-        seeds = rng.randint(np.iinfo(np.int32).max, size=getattr(self, "n_init", 1))
+        seeds = rng.randint(np.iinfo(np.int32).max, size=self._n_starts())
         return [np.random.default_rng(seed) for seed in seeds]
 
     def _best(self, runs: Iterable[Run]) -> tuple[Run, FloatArray]:
@@ -192,7 +242,8 @@ class RestartClusterer(Clusterer):
             objectives.append(run.objective)
             if best is None or self._merit(run) > self._merit(best):
                 best = run
-            if callbacks.step(self, "start", 1 / getattr(self, "n_init", 1)):
+            found = f"objective {run.objective:.6g}"
+            if callbacks.step(self, "start", 1 / self._n_starts(), found):
                 break
         assert best is not None, "a method yields at least one run"  # for mypy  # nosec B101
         return best, np.array(objectives)
@@ -205,6 +256,7 @@ class RestartClusterer(Clusterer):
         """Set the fitted attributes, clusters in canonical order."""
         run = _renumbered(run, self._shares(k))
         self.labels_ = run.labels
+        self.sizes_ = np.bincount(run.labels, minlength=k)
         self.objective_ = float(run.objective)
         self.n_iter_ = max(1, int(run.n_iter))
         self.converged_ = bool(run.converged)
@@ -241,7 +293,8 @@ class EmbeddingMixin:
 
     embedding_: FloatArray
     n_clusters: int
-    n_init: int
+    auto_starts = 20
+    _n_starts: Callable[[], int]  # of the estimator
 
     def relabel(self, random_state: Seed = None) -> IntArray:
         """Return the labels of another rounding of the same ``embedding_``.
@@ -262,7 +315,7 @@ class EmbeddingMixin:
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         return kmeans_labels(
-            self.embedding_, self.n_clusters, rng, n_init=self.n_init
+            self.embedding_, self.n_clusters, rng, n_init=self._n_starts()
         ).labels
 
 

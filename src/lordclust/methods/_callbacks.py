@@ -66,16 +66,21 @@ def begin(model: Any) -> None:
         model._steps = 0.0, 0  # how many are due, and how many were reported
 
 
-def step(model: Any, name: str, gain: float = 0.0) -> bool:
+def step(model: Any, name: str, gain: float = 0.0, found: str = "") -> bool:
     """Report that a part of the fit is done; return whether to stop there.
 
-    ``gain`` is its share of the work after the graph, 0 to 1.
+    ``gain`` is its share of the work after the graph, 0 to 1, and ``found`` what a
+    model with ``verbose`` prints beside the name.
     """
     listener: Listener | None = getattr(model, "_listener", None)
     task = getattr(model, "_callback_fit_ctx", None)
-    if listener is None and task is None:
+    verbose = getattr(model, "verbose", 0)
+    if listener is None and task is None and not verbose:
         return False
     with _ONE_AT_A_TIME:
+        # A path has many stops, which only a patient reader wants to see.
+        if verbose > (1 if name.startswith(("tau ", "step ")) else 0):
+            print(f"[{type(model).__name__}] {name}{found and ': '}{found}")
         enough = listener is not None and listener.part(name, gain)
         if task is not None:
             due, told = model._steps

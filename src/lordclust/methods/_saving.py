@@ -16,6 +16,7 @@ from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
 from lordclust.files.error import InputError
 from lordclust.graph import KNNGraph
+from lordclust.graph.gower import Columns
 from lordclust.result import Selection
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem
@@ -56,6 +57,10 @@ NUMBERS: dict[str, type] = {
     "converged_": bool,
     "n_features_in_": int,
 }
+#: Attributes that are stored in a form of their own.
+SPECIAL = {"feature_names_in_", "extras_"}
+#: Parts of the state that are not attributes of the same name.
+OF_INPUT = {"recall_", "samples", "columns", "_weight"}
 #: Further numbers of B-LoRD.
 TAU_NUMBERS: dict[str, type] = {"tau_": float, "gamma_": float}
 
@@ -76,7 +81,7 @@ class _OfGraph:
 
 
 class SavedModel:
-    """``save`` and ``load`` for the models over Omega(mu)."""
+    """``save`` and ``load`` of all methods."""
 
     # Attributes that fit sets hide these.
     affinity_matrix_: Any = _OfGraph()
@@ -105,7 +110,8 @@ class SavedModel:
         path : str or Path
             The file.
         graph : bool, default=True
-            Store ``affinity_matrix_``, which ``agreement`` needs too.
+            Store ``affinity_matrix_`` (and other matrices of n x n numbers), which
+            ``agreement`` needs too.
         samples : bool, default=True
             Store the samples. Without them the loaded model cannot predict new samples.
             A model fitted to similarities holds no samples, and predicts without them.
@@ -141,7 +147,7 @@ class SavedModel:
             "library": __version__,
             "class": type(self).__name__,
             "parameters": _packed_parameters(self, arrays),
-            "fitted": _packed_state(self, arrays, graph, samples),
+            "fitted": self._packed_state(arrays, graph=graph, samples=samples),
             "extras": getattr(self, "extras_", None) if extras is None else extras,
         }
         private = any(name.startswith("samples") for name in arrays)
@@ -178,24 +184,83 @@ class SavedModel:
         model: Self = _restored(cls, document, arrays, path)
         return model
 
+    def _packed_state(self, arrays: Arrays, *, graph: bool, samples: bool) -> Json:
+        """Return the fitted attributes."""
+        n = len(vars(self)["labels_"])
+        state = _packed_input(self, arrays, samples)
+        for name, value in vars(self).items():
+            public = name.endswith("_") and not name.startswith("_")
+            square = getattr(value, "shape", None) == (n, n)
+            if public and name not in SPECIAL and (graph or not square):
+                state[name] = _packed(value, name, arrays)
+        weight = vars(self).get("_weight")
+        return state | {"_weight": _packed(weight, "_weight", arrays)}
+
+    def _put_state(self, state: Json, arrays: Arrays) -> None:
+        """Set the fitted attributes; raise an error if they are inconsistent."""
+        for name in sorted(state.keys() - SPECIAL - OF_INPUT):
+            if not name.isidentifier() or name.startswith("_") or name[-1] != "_":
+                raise ValueError(f"{name!r} is not a fitted attribute")
+            setattr(self, name, _unpacked(state[name], arrays))
+        labels, sizes = self.labels_, self.sizes_  # type: ignore[attr-defined]
+        _check_array(labels, "labels_", "iu", [None])
+        inside = len(labels) and labels.min() >= 0 and labels.max() < len(sizes)
+        if not inside or (np.bincount(labels, minlength=len(sizes)) != sizes).any():
+            raise ValueError("labels_ and sizes_ do not agree")
+        if type(state["n_features_in_"]) is not int:
+            raise TypeError(f"n_features_in_ is {state['n_features_in_']!r}")
+        weight = _unpacked(state["_weight"], arrays)
+        if weight is not None:
+            _check_array(weight, "_weight", "f", [len(labels)])
+            self._weight = weight
+        _put_input(self, state, arrays, len(labels))
+        model: Any = self
+        if not model.takes_graph and model._samples is not None:
+            model.predict(model._samples[:1])  # from attributes of its own
+
+
+class SavedProbabilities(SavedModel):
+    """``save`` and ``load`` for the models over Omega(mu)."""
+
+    def _packed_state(self, arrays: Arrays, *, graph: bool, samples: bool) -> Json:
+        return _packed_solution(self, arrays, graph, samples)
+
+    def _put_state(self, state: Json, arrays: Arrays) -> None:
+        _put_solution(self, state, arrays)
+
 
 def load_model(path: str | Path) -> Any:
-    """Return a saved model of either class.
+    """Return a saved model of any method.
 
     Parameters
     ----------
     path : str or Path
-        The file that ``save`` wrote.
+        The file that ``save`` wrote. It may come from anyone: nothing in it is
+        executed, and a damaged file raises an error.
 
     Returns
     -------
-    model : LoRD or BLoRD
+    model : object
+        Of the class that was saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lordclust import load_model, make_method
+    >>> model = make_method("sc", 2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+    >>> path = f"{tempfile.mkdtemp()}/two.lord"
+    >>> model.save(path)
+    >>> load_model(path).predict([[8.5], [0.5]])
+    array([1, 0])
     """
-    from lordclust.methods import lord
+    from lordclust.registry import METHODS
 
     document, arrays = read_archive(path)
     name = document.get("class")
-    cls = {"LoRD": lord.LoRD, "BLoRD": lord.BLoRD}.get(str(name), lord.BLoRD)
+    known = {line.class_name: line for line in METHODS.values()}
+    cls = known.get(str(name), METHODS["blord"]).load()
+    if not issubclass(cls, SavedModel):
+        raise InputError(path, f"its class {name!r} is not one that can be saved.")
     return _restored(cls, document, arrays, path)
 
 
@@ -210,7 +275,7 @@ def _restored(cls: Any, document: Any, arrays: Arrays, path: str | Path) -> Any:
         )
     try:
         model = cls(**_unpacked(document["parameters"], arrays))
-        _put_state(model, document["fitted"], arrays)
+        model._put_state(document["fitted"], arrays)
         model._check_parameters()
     except Exception as error:  # a forged document can fail in many ways
         raise InputError(
@@ -303,26 +368,50 @@ def _packed_parameters(estimator: BaseEstimator, arrays: Arrays) -> Json:
 # -- fitted attributes --------------------------------------------------------------
 
 
-def _packed_state(model: Any, arrays: Arrays, graph: bool, samples: bool) -> Json:
-    """Return the fitted attributes."""
-    names = [*ARRAYS, *_numbers_of(model)]
-    state = {name: _packed(getattr(model, name), name, arrays) for name in names}
-    if hasattr(model, "_nats"):
-        state["_nats"] = _packed(model._nats, "_nats", arrays)
+def _packed_input(model: Any, arrays: Arrays, samples: bool) -> Json:
+    """Return the names of the features, and the samples."""
+    state: Json = {}
     if hasattr(model, "_recall"):
         state["recall_"] = model._recall
     if hasattr(model, "feature_names_in_"):
         state["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
+    if model._has_metric("gower"):
+        ranges, categories = model._columns
+        state["columns"] = {
+            "ranges": _packed(ranges, "columns", arrays),
+            "categories": [list(names) for names in categories],
+        }
+    if model._samples is not None and samples:
+        state["samples"] = _packed(model._samples, "samples", arrays)
+    elif not model._is_precomputed():
+        state["samples"] = False
+    return state
+
+
+def _put_input(model: Any, state: Any, arrays: Arrays, n: int) -> None:
+    """Set the names of the features, and the samples."""
+    if "recall_" in state:
+        found = state["recall_"]
+        model._recall = None if found is None else float(found)
+    _put_names(model, state.get("feature_names_in_"))
+    if model._has_metric("gower"):
+        _put_columns(model, _unpacked(state["columns"], arrays))
+    _put_samples(model, _unpacked(state.get("samples"), arrays), n)
+
+
+def _packed_solution(model: Any, arrays: Arrays, graph: bool, samples: bool) -> Json:
+    """Return the fitted attributes of a model over Omega(mu)."""
+    names = [*ARRAYS, *_numbers_of(model)]
+    state = {name: _packed(getattr(model, name), name, arrays) for name in names}
+    if hasattr(model, "_nats"):
+        state["_nats"] = _packed(model._nats, "_nats", arrays)
+    state |= _packed_input(model, arrays, samples)
     if hasattr(model, "selection_"):
         state["selection_"] = {
             f.name: _packed(getattr(model.selection_, f.name), f"selection_.{f.name}",
                             arrays)
             for f in fields(Selection)
         }  # fmt: skip
-    if model._samples is not None and samples:
-        state["samples"] = _packed(model._samples, "samples", arrays)
-    elif not model._is_precomputed():
-        state["samples"] = False
     if graph:
         S = model.affinity_matrix_
         state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
@@ -355,8 +444,8 @@ def _packed_problem(model: Any, arrays: Arrays) -> Json:
     }
 
 
-def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
-    """Set the fitted attributes; raise an error if they are inconsistent."""
+def _put_solution(model: Any, state: Any, arrays: Arrays) -> None:
+    """Set the fitted attributes of a model over Omega(mu), or raise an error."""
     n, k = _unpacked(state["membership_"], arrays).shape
     model.n_clusters_ = k
     for name, (kinds, lengths) in ARRAYS.items():
@@ -379,13 +468,9 @@ def _put_state(model: Any, state: Any, arrays: Arrays) -> None:
         _check_array(model._nats, "_nats", "f", [n])
     if sparse.issparse(model.membership_) != hasattr(model, "_nats"):
         raise ValueError("membership_ and proba_top do not agree")
-    if "recall_" in state:
-        found = state["recall_"]
-        model._recall = None if found is None else float(found)
-    _put_names(model, state.get("feature_names_in_"))
     if "selection_" in state:
         model.selection_ = _selection(_unpacked(state["selection_"], arrays), k)
-    _put_samples(model, _unpacked(state.get("samples"), arrays), n)
+    _put_input(model, state, arrays, n)
     if "affinity_matrix_" in state:
         _put_graph(model, state, arrays, n)
 
@@ -434,6 +519,17 @@ def _put_names(model: Any, names: list[str] | None) -> None:
     model.feature_names_in_ = np.array(names, dtype=object)
 
 
+def _put_columns(model: Any, columns: Any) -> None:
+    """Set the ranges and categories of the columns, for Gower's distance."""
+    ranges, categories = columns["ranges"], columns["categories"]
+    names = tuple(tuple(names) for names in categories)
+    texts = all(type(name) is str for one in names for name in one)
+    fits = ranges.shape == (model.n_features_in_,) and ranges.dtype == np.float64
+    if not (texts and fits and len(names) == len(ranges)):
+        raise ValueError("columns are not those of the features")
+    model._columns = Columns(ranges, names)
+
+
 def _put_samples(model: Any, X: Graph, n: int) -> None:
     """Set the samples that new samples are compared with."""
     if model._is_precomputed() != (X is None):
@@ -442,7 +538,11 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
         X = None
     if X is not None:
         values = X.data if sparse.issparse(X) else X
-        if X.shape != (n, model.n_features_in_) or not np.isfinite(values).all():
+        d = model.n_features_in_
+        if model._has_metric("gower"):
+            d = sum(len(names) + 1 for names in model._columns.categories)
+        missing = np.isnan(values) if model._has_metric("nan_euclidean") else False
+        if X.shape != (n, d) or not (np.isfinite(values) | missing).all():
             raise ValueError(f"samples are of shape {X.shape}")
     model._samples, model._extensions, model._novelties = X, [], []
     if X is not None:

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, Graph, IntArray
 from lordclust._core.validation import in_dtype
-from lordclust.graph.affinity import find_affinity
 from lordclust.rounding.labels import labels_from, row_entropy
 from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
@@ -48,7 +47,8 @@ def put_back(
     model.V_ = _inserted(model.V_, 0 * P, kept)
     model.affinity_matrix_, model._weight = S, omega.weight
     model._norm2 *= kept.mean()
-    model.n_features_in_ = X.shape[1]
+    if model._is_precomputed():
+        model.n_features_in_ = X.shape[1]
     model._samples = None if model._is_precomputed() else X
     model._extensions, model._novelties = [], []
     if hasattr(model, "_problem"):
@@ -62,12 +62,12 @@ def _memberships(
     """Return S of all samples, and the memberships of those that were left out."""
     light = ~kept
     if model._is_precomputed():
-        S = model._built(find_affinity(model.affinity), X)
+        S = model._built(model._affinity(), X)
         rows = selected(S, light, square=False)[:, kept]
         P = model._average(rows)
     else:
         X = selected(X, light, square=False)
-        P, rows = model._predicted(X), model._extension().weights(X)
+        P, rows = model._voted(X), model._extension().weights(X)
         if not (heavy := model._weight > 0).all():
             rows = rows @ sparse.csr_array(sparse.eye_array(len(heavy)))[heavy]
         S = _connected(model.affinity_matrix_, rows, kept)

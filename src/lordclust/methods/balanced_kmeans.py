@@ -6,6 +6,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_not_both, check_proportions
@@ -26,7 +28,7 @@ class BalancedKMeans(RestartClusterer):
     Solves
 
         min sum_i ||x_i - c_(y_i)||^2   over centres c and labels y with
-        exactly sizes[j] samples of label j, or size_min[j] to size_max[j]
+        exactly cluster_sizes[j] samples of label j, or size_min[j] to size_max[j]
 
     by alternation: centres are means, and labels are the partition of least total
     squared distance with these sizes. The problem and the scheme are those of [1]_,
@@ -37,31 +39,33 @@ class BalancedKMeans(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    sizes : array-like of int, shape (n_clusters,), optional
+    cluster_sizes : array-like of int, shape (n_clusters,), optional
         Number of samples in each cluster; they sum to n.
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1, rounded to sizes by largest remainders.
-        Without it, ``sizes`` and bounds all sizes are equal, or differ by one.
+        Without it, ``cluster_sizes`` and bounds all sizes are equal, or differ by one.
     size_min, size_max : float or array-like of shape (n_clusters,), optional
-        Bounds on the sizes, instead of ``sizes``: numbers of samples, or shares of
-        them if below 1; one for all clusters, or one for each. No cluster is empty.
-    n_init : int, default=10
-        Starts by k-means++; the one with the least inertia is kept. If sizes differ,
-        every other start assigns them to the centres by the number of nearest samples,
-        the rest at random.
+        Bounds on the sizes, instead of ``cluster_sizes``: numbers of samples, or shares
+        of them if below 1; one for all clusters, or one for each. No cluster is empty.
+    n_init : int or "auto", default="auto"
+        Starts by k-means++ ("auto": 10); the one with the least inertia is kept. If
+        sizes differ, every other start assigns them to the centres by the number of
+        nearest samples, the rest at random.
     max_iter : int, default=300
         Maximum number of iterations of each start.
     tol : float, default=1e-6
         Tolerance on the relative decrease of the inertia.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample, 0 to k-1. Clusters of equal size are ordered by their
-        first sample, others as in ``sizes``; with bounds, clusters of equal bounds by
-        their size first.
+        first sample, others as in ``cluster_sizes``; with bounds, clusters of equal
+        bounds by their size first.
     cluster_centers_ : ndarray of shape (k, d)
         Means of the clusters. A cluster of size 0 keeps the centre of its start.
     sizes_ : ndarray of int, shape (k,)
@@ -105,17 +109,18 @@ class BalancedKMeans(RestartClusterer):
         self,
         n_clusters: int = 8,
         *,
-        sizes: ArrayLike | None = None,
+        cluster_sizes: ArrayLike | None = None,
         proportions: ArrayLike | None = None,
         size_min: ArrayLike | None = None,
         size_max: ArrayLike | None = None,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-6,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
-        self.sizes = sizes
+        self.cluster_sizes = cluster_sizes
         self.proportions = proportions
         self.size_min = size_min
         self.size_max = size_max
@@ -123,12 +128,13 @@ class BalancedKMeans(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.sizes is not None:
-            check_not_both(self.proportions, "proportions", "sizes")
-        for name in ("sizes", "proportions"):
+        if self.cluster_sizes is not None:
+            check_not_both(self.proportions, "proportions", "cluster_sizes")
+        for name in ("cluster_sizes", "proportions"):
             if getattr(self, name) is not None:
                 check_not_both(self.size_min, "size_min", name)
                 check_not_both(self.size_max, "size_max", name)
@@ -151,12 +157,31 @@ class BalancedKMeans(RestartClusterer):
                 columns={"cluster_centers_": (C + origin).T},
             )  # fmt: skip
 
+    def predict(self, X: Graph) -> IntArray:
+        """Return the cluster of the nearest centre, for each sample by itself.
+
+        The sizes are not met: with exact sizes or bounds, a fitted sample may get
+        another cluster than in ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        return np.asarray(pairwise_distances_argmin(X, self.cluster_centers_))
+
     def _find_bounds(self, k: int, n: int) -> Bounds:
         """Return the bounds on the sizes, which are equal if the sizes are given."""
         if self.size_min is not None or self.size_max is not None:
             return check_bounds(self.size_min, self.size_max, k, n, least=1)
-        if self.sizes is not None:
-            sizes = check_sizes(self.sizes, k, n)
+        if self.cluster_sizes is not None:
+            sizes = check_sizes(self.cluster_sizes, k, n, name="cluster_sizes")
         else:
             sizes = sizes_from(check_proportions(self.proportions, k), n)
         return Bounds(sizes, sizes)
@@ -167,7 +192,6 @@ class BalancedKMeans(RestartClusterer):
     def _keep(self, run: Run, k: int) -> Self:
         super()._keep(run, k)
         del self._bounds
-        self.sizes_ = np.bincount(self.labels_, minlength=k)
         self.cluster_centers_ = np.ascontiguousarray(self.cluster_centers_.T)
         self.inertia_ = self.objective_
         return self

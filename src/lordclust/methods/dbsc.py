@@ -50,11 +50,14 @@ class DBSC(RestartClusterer):
         size costs about 2 beta / alpha of the gain of its right cluster.
     indicator : {"scaled", "plain"}, default="scaled"
         "plain" takes G = Y sqrt(k/n), the same if all clusters are equally large.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
-    n_init : int, default=10
-        Random starts; the one with the smallest objective is kept.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
         Maximum number of iterations of each start.
     tol : float, default=1e-6
@@ -62,11 +65,15 @@ class DBSC(RestartClusterer):
         of alpha k if that is larger.
     random_state : int, RandomState or None, default=None
         Seed for the random initial labels.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     embedding_ : ndarray of shape (n, k)
         FR, a column for each cluster: near G.
     objective_, n_iter_, converged_, history_
@@ -108,20 +115,26 @@ class DBSC(RestartClusterer):
         beta: float = 0.001,
         indicator: str = "scaled",
         affinity: Affinity = "knn",
-        n_init: int = 10,
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.beta = beta
         self.indicator = indicator
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

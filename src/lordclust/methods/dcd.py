@@ -61,10 +61,13 @@ class DCD(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative and
-        should be sparse.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative
+        and should be sparse.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     init : {"ncut", "random"} or array of shape (n, n_clusters), default="ncut"
         "ncut": the labels of one k-means run on the eigenvectors of the normalised
         cut, as indicators + 0.2. "random": uniformly random memberships, much worse.
@@ -72,8 +75,9 @@ class DCD(RestartClusterer):
     alphas : sequence of float, default=(1.0, 1.2, 2.0, 5.0)
         Priors, at least 1, for S scaled to a largest entry of 1. A prior whose
         solution has two equal clusters is skipped.
-    n_init : int, default=10
-        Starts; the one with the best objective is kept. An array is one start.
+    n_init : int or "auto", default="auto"
+        Starts ("auto": 10); the one with the best objective is kept. An array is one
+        start.
     max_iter : int, default=1000
         Maximum number of iterations of each descent.
     tol : float, default=1e-4
@@ -83,11 +87,15 @@ class DCD(RestartClusterer):
         iterations.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, ordered by decreasing size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         W: rows sum to 1.
     objective_ : float
@@ -135,16 +143,21 @@ class DCD(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         init: str | ArrayLike = "ncut",
         alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0),
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         algorithm: str = "fast",
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.init = init
         self.alphas = alphas
         self.n_init = n_init
@@ -152,6 +165,7 @@ class DCD(RestartClusterer):
         self.tol = tol
         self.algorithm = algorithm
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_positive, unknown_name
 from lordclust._core.warn import warn_user
 from lordclust.methods._base import RestartClusterer, Rngs
@@ -52,18 +52,29 @@ class DirectSC(RestartClusterer):
     lam : float or "auto", default="auto"
         Weight of the trace. "auto" searches for one that gives k components. With a
         number, W and F are improved in turn at this lam.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     max_iter : int, default=30
         Maximum number of updates of W and F.
     tol : float, default=1e-6
         For a given lam: stop when the objective falls by less than this share of it.
+    n_init : int or "auto", default="auto"
+        Unused: the algorithm is deterministic.
+    random_state : int, RandomState or None, default=None
+        Unused: the algorithm is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     W_ : csr_array of shape (n, n)
         The learned graph; rows sum to 1.
     n_components_ : int
@@ -113,14 +124,24 @@ class DirectSC(RestartClusterer):
         *,
         lam: float | str = "auto",
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         max_iter: int = 30,
         tol: float = 1e-6,
+        n_init: int | str = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.max_iter = max_iter
         self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -48,19 +48,23 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         a sphere (binary or unit-length ones), their equations have many solutions,
         and for the one of least norm the distances of P are not B. "exact" always
         fits.
-    n_init : int, default=20
-        Starts of k-means; the one with the least inertia is kept.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20); the one with the least inertia is kept.
     max_iter : int, default=100
         Maximum number of Newton steps for c.
     tol : float, default=1e-10
         Tolerance on the largest error of a row sum of B.
     random_state : int, RandomState or None, default=None
         Seed for the starts of k-means.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample, 0 to k-1, ordered by decreasing size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     scaling_ : ndarray of shape (n,)
         c.
     embedding_ : ndarray of shape (n, d + 1)
@@ -110,10 +114,11 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         n_clusters: int = 8,
         *,
         sphere: str = "exact",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-10,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.sphere = sphere
@@ -121,6 +126,7 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -134,7 +140,7 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         X *= unit
         c, residual, n_iter = scale_distances(X, tol=self.tol, max_iter=self.max_iter)
         P = (sphere_points if self.sphere == "exact" else fitted_sphere_points)(X, c)
-        found = kmeans_labels(P, k, rngs[0], n_init=self.n_init)
+        found = kmeans_labels(P, k, rngs[0], n_init=self._n_starts())
         yield Run(
             found.labels, found.inertia, n_iter, residual <= self.tol,
             fitted={"scaling_": c * unit, "embedding_": P, "residual_": residual},

@@ -24,10 +24,13 @@ class DSN(PreparedClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative; a
-        sparse S is converted to a dense one.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
+        a sparse S is converted to a dense one.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     normalize : {"sym", "sum"} or None, default="sym"
         The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
         so that its rows sum to 1 on average. None: S as it is.
@@ -37,8 +40,8 @@ class DSN(PreparedClusterer):
     solver : {"newton", "dykstra", "von_neumann"}, default="newton"
         "newton": a few exact steps. "dykstra": the same Z by many sweeps.
         "von_neumann": the published algorithm.
-    n_init : int, default=20
-        Starts of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
     max_iter : int, default=2000
         Maximum number of Newton steps or sweeps.
     tol : float, default=1e-8
@@ -47,11 +50,15 @@ class DSN(PreparedClusterer):
         Seed for k-means; Z is deterministic.
     max_dense : int, default=10000
         Largest number of samples: three n x n matrices are stored.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     affinity_matrix_ : ndarray of shape (n, n)
         Z.
     embedding_ : ndarray of shape (n, k)
@@ -88,17 +95,22 @@ class DSN(PreparedClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         normalize: str | None = "sym",
         diagonal: str = "auto",
         solver: str = "newton",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-8,
         random_state: Seed = None,
         max_dense: int = 10000,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.diagonal = diagonal
         self.solver = solver
@@ -107,6 +119,7 @@ class DSN(PreparedClusterer):
         self.tol = tol
         self.random_state = random_state
         self.max_dense = max_dense
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
-from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray
+from lordclust._core.typing import Affinity, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_choice, check_count
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._solvers.kernel_kmeans import (
@@ -48,12 +48,14 @@ class GKKM(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
-default="self_tuning"
-        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
-        of nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+    affinity : str, KNNGraph or callable, default="self_tuning"
+        How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
+        self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
         sparse; entries may be negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, with ``affinity="knn"``.
+    n_neighbors : int, optional
+        Their number, with ``affinity="knn"``. By default floor(log2 n) + 1.
     algorithm : {"auto", "full", "fast"}, default="auto"
         "full" tries every sample as a new cluster, "fast" one. "auto": "full" if
         n^3 k <= 1e11, otherwise "fast".
@@ -64,12 +66,20 @@ default="self_tuning"
         Maximum number of steps of each kernel k-means.
     max_dense : int, default=10000
         Largest number of samples: memory and time grow with the square.
+    n_init : int or "auto", default="auto"
+        Unused: the algorithm is deterministic.
+    random_state : int, RandomState or None, default=None
+        Unused: the algorithm is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         E.
     error_path_ : ndarray of shape (k,)
@@ -125,17 +135,27 @@ default="self_tuning"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "self_tuning",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         algorithm: str = "auto",
         n_candidates: int | None = None,
         max_iter: int = 300,
         max_dense: int = 10_000,
+        n_init: int | str = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.algorithm = algorithm
         self.n_candidates = n_candidates
         self.max_iter = max_iter
         self.max_dense = max_dense
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -6,8 +6,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import ArrayLike, FloatArray, IntArray, Seed
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_choice, check_positive, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
@@ -43,20 +44,24 @@ class GMM(RestartClusterer):
     reg_covar : float, default=1e-6
         Added to the diagonal of covariances, in units of the mean variance of the
         features.
-    n_init : int, default=10
-        Starts; the one with the largest likelihood is kept.
+    n_init : int or "auto", default="auto"
+        Starts ("auto": 10); the one with the largest likelihood is kept.
     max_iter : int, default=500
         Maximum number of iterations of each start.
     tol : float, default=1e-4
         Tolerance on the gain of the mean log-likelihood.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable component of each sample, 0 to k-1. Components of equal
         share are ordered by decreasing size, others as in ``proportions``.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         P(y_i = j | x_i): the responsibilities.
     means_ : ndarray of shape (k, d)
@@ -116,10 +121,11 @@ class GMM(RestartClusterer):
         proportions: ArrayLike | None = None,
         covariance_type: str = "full",
         reg_covar: float = 1e-6,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
@@ -129,6 +135,7 @@ class GMM(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -160,6 +167,26 @@ class GMM(RestartClusterer):
                 membership=R, columns=columns,
                 fitted={"covariances_": C[0].copy()} if tied else {},
             )  # fmt: skip
+
+    def predict(self, X: Graph) -> IntArray:
+        """Return the most probable component of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+        """
+        check_is_fitted(self)
+        X = np.asarray(self._check_X(X, reset=False), dtype=np.float64)
+        C = self.covariances_
+        if self.covariance_type == "tied":
+            C = np.broadcast_to(C, (len(self.means_), *C.shape))
+        log_p = log_densities(X, self.means_, C) + np.log(self.proportions_)
+        return labels_from(log_p)
 
     def _keep(self, run: Run, k: int) -> Self:
         super()._keep(run, k)

@@ -52,9 +52,12 @@ class GWL(RestartClusterer):
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
         of cluster j is exactly ``proportions[j]``.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     cost : {"adjacency", "heat"}, default="adjacency"
         C: S divided by its largest entry, or the heat kernel exp(-t L) of its
         normalised Laplacian (a full matrix: at most 5000 samples).
@@ -68,8 +71,8 @@ class GWL(RestartClusterer):
     beta : float, default=0.3
         b, in units of max_i (C1)_i max(q) / n. From 2 on every step lowers the
         objective; smaller is faster, and b is doubled if a step fails.
-    n_init : int, default=10
-        Random starts; the one with the least objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the least objective is kept.
     max_iter : int, default=1000
         Maximum number of iterations of each start.
     tol : float, default=1e-4
@@ -78,12 +81,16 @@ class GWL(RestartClusterer):
         the relative change of the objective.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, 0 to k-1. Clusters of equal share
         are ordered by decreasing size, others as in ``proportions``.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         n T: rows sum to 1, column means are ``proportions``.
     plan_ : ndarray of shape (n, k)
@@ -131,18 +138,23 @@ class GWL(RestartClusterer):
         *,
         proportions: ArrayLike | None = None,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         cost: str = "adjacency",
         heat_time: float = 20.0,
         solver: str = "proximal",
         beta: float = 0.3,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.cost = cost
         self.heat_time = heat_time
         self.solver = solver
@@ -151,6 +163,7 @@ class GWL(RestartClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -56,19 +56,21 @@ class KKM(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"self_tuning", "knn", "precomputed"}, KNNGraph or callable, \
-default="self_tuning"
-        How S is computed from X: the full self-tuning kernel with diagonal 1, the graph
-        of nearest neighbours, X itself, or ``f(X) -> S`` such as
-        :func:`lordclust.graph.linear_kernel`. S may be any symmetric matrix, dense or
+    affinity : str, KNNGraph or callable, default="self_tuning"
+        How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
+        self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
         sparse; entries may be negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, with ``affinity="knn"``.
+    n_neighbors : int, optional
+        Their number, with ``affinity="knn"``. By default floor(log2 n) + 1.
     init : {"random_points", "k-means++", "random_partition"} or array of int of \
 shape (n,), default="random_points"
         "random_points": k samples are the first means. "k-means++": each sample is
         drawn in proportion to its squared distance to the previous ones.
         "random_partition": random labels. An array: initial labels, a single start.
-    n_init : int, default=10
-        Random starts; the one with the lowest E is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the lowest E is kept.
     max_iter : int, default=300
         Maximum number of steps of each start.
     tol : float, default=1e-6
@@ -85,12 +87,16 @@ shape (n,), default="random_points"
         in blocks at every step. Other affinities are always stored.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         E for S itself, without the shift.
     all_objectives_ : ndarray of shape (n_init,)
@@ -136,16 +142,21 @@ shape (n,), default="random_points"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "self_tuning",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         init: str | ArrayLike = "random_points",
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-6,
         psd_shift: float | str = "auto",
         dense_up_to: int = 10_000,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -153,6 +164,7 @@ shape (n,), default="random_points"
         self.psd_shift = psd_shift
         self.dense_up_to = dense_up_to
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -195,6 +207,8 @@ shape (n,), default="random_points"
             self.affinity_matrix_ = S
         elif hasattr(self, "affinity_matrix_"):  # of an earlier fit
             del self.affinity_matrix_
+        self._samples = None if self._is_precomputed() else data
+        self._extensions, self._weight = [], w
         return self._keep(best, k)
 
     def _read(self, X: Graph) -> Graph:

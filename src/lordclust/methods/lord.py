@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from threading import Event
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
@@ -56,12 +57,12 @@ from lordclust.choose.search import (
     choose,
     given,
 )
-from lordclust.graph.affinity import find_affinity
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._answers import ProbabilityAnswers
+from lordclust.methods._base import NAN
 from lordclust.methods._outliers import check_outliers, fit_without_outliers
 from lordclust.methods._refit import RefitModel
-from lordclust.methods._saving import SavedModel
+from lordclust.methods._saving import SavedProbabilities
 from lordclust.methods._weightless import put_back, selected, selected_pairs
 from lordclust.result import Agreement, Selection, SolverResult
 from lordclust.rounding.labels import (
@@ -180,7 +181,7 @@ class Solution(NamedTuple):
 
 
 class DoublyStochasticClusterer(
-    callbacks.CallbackSupportMixin, SavedModel, RefitModel, ProbabilityAnswers
+    callbacks.CallbackSupportMixin, SavedProbabilities, RefitModel, ProbabilityAnswers
 ):
     """Base class of the two models: everything but the problem that they solve."""
 
@@ -195,6 +196,7 @@ class DoublyStochasticClusterer(
     # Parameters, set by the constructors of the two models.
     n_clusters: Any  # None if BLoRD chooses it
     proportions: object
+    strength: float | None = None
     cluster_sizes: ArrayLike | None
     size_min: ArrayLike | None
     size_max: ArrayLike | None
@@ -202,6 +204,7 @@ class DoublyStochasticClusterer(
     links: str
     outliers: object = None  # of BLoRD
     affinity: Affinity
+    n_neighbors: int | None = None
     start: str | Graph
     n_init: int | str
     max_iter: int
@@ -212,6 +215,7 @@ class DoublyStochasticClusterer(
     device: str | None
     proba_top: int | None
     dtype: np.dtype | str
+    verbose: int
 
     @callbacks.with_callbacks
     def fit(
@@ -275,7 +279,7 @@ class DoublyStochasticClusterer(
         if whole.omega.weight.min() == 0 and self._can_leave_out():
             extras, request = self._without_light(whole, sample_weight)
         callbacks.begin(self)
-        build = find_affinity(self.affinity)
+        build = self._affinity()
         S = self._built(build, request.X)
         if self.n_clusters is None:
             k = self._count_clusters(S, request)
@@ -347,6 +351,8 @@ class DoublyStochasticClusterer(
         auto = is_auto(proportions)
         if isinstance(proportions, str) and proportions == "equal":
             proportions = None
+        if self.strength is not None:
+            proportions = (proportions, self.strength)
         omega, shares = make_omega(
             n, k, proportions, sample_weight, known_labels, auto=auto
         )
@@ -421,6 +427,13 @@ class DoublyStochasticClusterer(
                     f"size_min and size_max cannot be combined with {other}, got "
                     f"{other}={value!r}. Leave one of them out."
                 )
+        if self.strength is not None:
+            check_not_both(self.cluster_sizes, "cluster_sizes", "strength")
+            if is_auto(self.proportions):
+                raise ValueError(
+                    f"strength is for given shares, got strength={self.strength!r} and "
+                    'proportions="auto". Pass the shares, or proportions="equal".'
+                )
         check_choice(self.algorithm, ALGORITHMS, "algorithm")
         check_choice(self.links, LINKS, "links")
         if isinstance(self.start, str):
@@ -483,7 +496,7 @@ class DoublyStochasticClusterer(
             edges = int(X.nnz) if sp.issparse(X) else 0
         elif isinstance(self.affinity, str):
             # The default graph has floor(log2 n) + 1 neighbours per sample.
-            edges = n * min(n.bit_length(), n - 1)
+            edges = n * min(self.n_neighbors or n.bit_length(), n - 1)
         n_init = self.n_init if isinstance(self.start, str) else 1
         paths = count_starts(n_init, omega, path=self._uses_path())
         paths = min(count_threads(self.n_jobs), paths)
@@ -680,7 +693,8 @@ class DoublyStochasticClusterer(
 
     def _gives_shares(self) -> bool:
         """Return whether exact shares were requested."""
-        return self.proportions is not None and not is_auto(self.proportions)
+        given = self.proportions is not None or self.strength is not None
+        return given and not is_auto(self.proportions)
 
     def _keep(self, found: Solution, S: Graph, X: Graph) -> None:
         """Set the fitted attributes, clusters in canonical order."""
@@ -765,12 +779,13 @@ class LoRD(DoublyStochasticClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    proportions : array-like of shape (n_clusters,) or (prior, strength), optional
+    proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
-        of cluster j is exactly ``proportions[j]``. With a ``strength`` they are a soft
-        constraint, with a penalty in the objective: at 10 they are nearly met, at 1
-        they move by a few hundredths, at 0.1 by more, at infinity not at all.
-        ``prior=None`` means equal shares.
+        of cluster j is exactly ``proportions[j]``, unless they have a ``strength``.
+    strength : float, optional
+        Turns the shares into a soft constraint, with a penalty in the objective: at 10
+        they are nearly met, at 1 they move by a few hundredths, at 0.1 by more. By
+        default they are met exactly.
     cluster_sizes : int or array-like of int, shape (n_clusters,), optional
         Number of samples with label j, or one number for all, instead of
         ``proportions``. They must sum to n, and are met exactly.
@@ -791,11 +806,18 @@ class LoRD(DoublyStochasticClusterer):
         that break any are changed, groups of must-linked samples as one, towards the
         largest total membership. Links that no labels can meet, or for which none are
         found, raise an error that names the samples.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X
-        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
-        function ``f(X) -> S``.
-        S may be any symmetric matrix, dense or sparse; entries may be negative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X. "knn" or "nearest_neighbors": the self-tuning graph of
+        nearest neighbours. "self_tuning" and "rbf": full kernels, self-tuning or
+        Gaussian with the median distance. "precomputed": X is S. A
+        :class:`lordclust.graph.KNNGraph` has its own settings;
+        "precomputed_nearest_neighbors" is one with ``metric="precomputed"``. A function
+        ``f(X) -> S``. S may be any symmetric matrix, dense or sparse; entries may be
+        negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     start : {"auto", "path", "random"} or array, default="auto"
         "auto": from a cut of the graph, its spanning tree and mixtures of its
         eigenvectors; the best objective is kept. "path": add tilt ||V||_F^2 with tilt
@@ -815,8 +837,9 @@ class LoRD(DoublyStochasticClusterer):
         (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
         Seed for the random starts. Without it a path is the same every time.
-    n_jobs : int, optional
-        Number of threads, by default all cores. Results do not depend on it.
+    n_jobs : int or None, default=-1
+        Number of threads, -1 for all cores. None: one, unless a
+        ``joblib.parallel_config`` context says otherwise. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
         Solve with PyTorch on this device. By default the compiled solver is used, which
         is faster on a CPU. Results are NumPy arrays.
@@ -830,6 +853,8 @@ class LoRD(DoublyStochasticClusterer):
         Type in which S, V and other arrays of n x k numbers are stored. "float32"
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
+    verbose : int, default=0
+        1: print each finished step. 2: also each tau on a path.
 
     Attributes
     ----------
@@ -887,31 +912,38 @@ class LoRD(DoublyStochasticClusterer):
         n_clusters: int = 8,
         *,
         proportions: object = None,
+        strength: float | None = None,
         cluster_sizes: ArrayLike | None = None,
         size_min: ArrayLike | None = None,
         size_max: ArrayLike | None = None,
         rounding: str | None = None,
         links: str = "soft",
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         start: str | Graph = "auto",
         n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
         algorithm: str = "fast",
         random_state: Seed = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         device: str | None = None,
         proba_top: int | None = None,
         dtype: np.dtype | str = "float64",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.proportions = proportions
+        self.strength = strength
         self.cluster_sizes = cluster_sizes
         self.size_min = size_min
         self.size_max = size_max
         self.rounding = rounding
         self.links = links
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.start = start
         self.n_init = n_init
         self.max_iter = max_iter
@@ -922,6 +954,7 @@ class LoRD(DoublyStochasticClusterer):
         self.device = device
         self.proba_top = proba_top
         self.dtype = dtype
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -961,15 +994,20 @@ class BLoRD(DoublyStochasticClusterer):
         number: B-LoRD at this tau, from soft (0) to hard (1). "n" and "blocks": the
         paper's rules min(2 n^-0.24, 1) and min(0.34 exp(50 b - 0.03 log n), 1), where b
         is the share of the k smallest Laplacian eigenvalues.
-    proportions : "auto", "equal", array-like or (prior, strength), default="auto"
+    gamma : float, optional
+        The paper's gamma, instead of ``tau``: from -lambda_max(S), where tau = 0, to
+        -lambda_min(S), where tau = 1.
+    proportions : "auto", "equal" or array-like of shape (n_clusters,), default="auto"
         Shares of the clusters. "auto", the default: those of the partition with the
         most evidence. "equal": the paper's choice. Given shares must sum to 1;
         percentages, and numbers of at least 1, are divided by their sum. The mean
         membership of cluster j is exactly ``proportions[j]``, and labels meet them, see
-        ``rounding``. With a ``strength`` they are a soft constraint, with a penalty in
-        the objective: at 10 they are nearly met, at 1 they move by a few hundredths, at
-        0.1 by more, at infinity not at all (at 0 one cluster takes everything).
-        ``prior=None`` means equal shares.
+        ``rounding``.
+    strength : float, optional
+        Turns given or equal shares into a soft constraint, with a penalty in the
+        objective: at 10 they are nearly met, at 1 they move by a few hundredths, at
+        0.1 by more (at 0 one cluster takes everything). By default they are met
+        exactly.
     cluster_sizes : int or array-like of int, shape (n_clusters,), optional
         Number of samples with label j, or one number for all, instead of
         ``proportions``. They must sum to n, and are met exactly.
@@ -998,11 +1036,18 @@ class BLoRD(DoublyStochasticClusterer):
         those that an array marks. The model is fitted without them, so that shares and
         sizes are those of the others, and they get probabilities from the samples near
         them. Samples with a known label are never found to be outliers.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X
-        itself, a :class:`lordclust.graph.KNNGraph` with its own settings, or a
-        function ``f(X) -> S``.
-        S may be any symmetric matrix, dense or sparse; entries may be negative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X. "knn" or "nearest_neighbors": the self-tuning graph of
+        nearest neighbours. "self_tuning" and "rbf": full kernels, self-tuning or
+        Gaussian with the median distance. "precomputed": X is S. A
+        :class:`lordclust.graph.KNNGraph` has its own settings;
+        "precomputed_nearest_neighbors" is one with ``metric="precomputed"``. A function
+        ``f(X) -> S``. S may be any symmetric matrix, dense or sparse; entries may be
+        negative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     start : {"auto", "path", "random"} or array, default="auto"
         For given tau and proportions. "auto": short paths in tau, from a cut of the
         graph, its spanning tree and mixtures of its eigenvectors; the best objective is
@@ -1021,8 +1066,9 @@ class BLoRD(DoublyStochasticClusterer):
         (plain steps, Dykstra, Sinkhorn-scaled random starts): slow, for reference.
     random_state : int, RandomState or None, default=None
         Seed for the random starts. Without it a path is the same every time.
-    n_jobs : int, optional
-        Number of threads, by default all cores. Results do not depend on it.
+    n_jobs : int or None, default=-1
+        Number of threads, -1 for all cores. None: one, unless a
+        ``joblib.parallel_config`` context says otherwise. Results do not depend on it.
     device : {"cpu", "cuda"}, optional
         Solve with PyTorch on this device. By default the compiled solver is used, which
         is faster on a CPU. Results are NumPy arrays.
@@ -1036,6 +1082,8 @@ class BLoRD(DoublyStochasticClusterer):
         Type in which S, V and other arrays of n x k numbers are stored. "float32"
         halves the memory; arithmetic is float64, and rows of ``membership_`` sum to 1
         up to 1e-6. On a device, S and its products are then float32, and V is float64.
+    verbose : int, default=0
+        1: print each finished step. 2: also each tau on a path.
 
     Attributes
     ----------
@@ -1120,13 +1168,16 @@ class BLoRD(DoublyStochasticClusterer):
 
     maximises = True
     problem_class = BLoRDProblem
+    gamma: float | None = None
 
     def __init__(
         self,
         n_clusters: int | None = 8,
         *,
         tau: float | str = "auto",
+        gamma: float | None = None,
         proportions: object = "auto",
+        strength: float | None = None,
         cluster_sizes: ArrayLike | None = None,
         size_min: ArrayLike | None = None,
         size_max: ArrayLike | None = None,
@@ -1134,20 +1185,25 @@ class BLoRD(DoublyStochasticClusterer):
         links: str = "soft",
         outliers: object = None,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         start: str | Graph = "auto",
         n_init: int | str = "auto",
         max_iter: int = 4000,
         tol: float = 1e-4,
         algorithm: str = "fast",
         random_state: Seed = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         device: str | None = None,
         proba_top: int | None = None,
         dtype: np.dtype | str = "float64",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.tau = tau
+        self.gamma = gamma
         self.proportions = proportions
+        self.strength = strength
         self.cluster_sizes = cluster_sizes
         self.size_min = size_min
         self.size_max = size_max
@@ -1155,6 +1211,8 @@ class BLoRD(DoublyStochasticClusterer):
         self.links = links
         self.outliers = outliers
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.start = start
         self.n_init = n_init
         self.max_iter = max_iter
@@ -1165,6 +1223,7 @@ class BLoRD(DoublyStochasticClusterer):
         self.device = device
         self.proba_top = proba_top
         self.dtype = dtype
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -1183,12 +1242,22 @@ class BLoRD(DoublyStochasticClusterer):
                 "Leave device out, or pass tau and proportions."
             )
         check_outliers(self.outliers)
+        if self.gamma is not None:
+            if not is_auto(self.tau):
+                raise ValueError(
+                    f"tau={self.tau!r} and gamma={self.gamma!r} determine each other. "
+                    "Pass only one of them."
+                )
+            if isinstance(self.gamma, bool) or not isinstance(self.gamma, Real):
+                raise TypeError(f"gamma must be a number, got {self.gamma!r}.")
         if not isinstance(self.tau, str):
             check_tau(self.tau)
         elif self.tau not in ("auto", *TAU_RULES):
             raise unknown_name("tau rule", self.tau, ["auto", *TAU_RULES])
 
     def _goal(self, problem: Problem) -> float:
+        if self.gamma is not None and isinstance(problem, BLoRDProblem):
+            return problem.tau_of(float(self.gamma))
         if isinstance(self.tau, str):
             return TAU_RULES[self.tau](problem.S, len(problem.omega.mu))
         return float(self.tau)
@@ -1199,12 +1268,13 @@ class BLoRD(DoublyStochasticClusterer):
                 "Shares or sizes were given without n_clusters. Pass n_clusters, or "
                 "leave them out."
             )
-        X = None if self._is_precomputed() else request.X
+        graph_only = self._is_precomputed() or self._has_metric(NAN)
+        X = None if graph_only else request.X
         self.suggestion_ = best_n_clusters(S, X, request.omega.weight, MAX_CLUSTERS)
         return self.suggestion_.best_k
 
     def _chooses(self) -> bool:
-        return is_auto(self.tau) or self._finds_shares()
+        return (self.gamma is None and is_auto(self.tau)) or self._finds_shares()
 
     def _finds_shares(self) -> bool:
         """Return whether the shares are to be chosen."""
@@ -1212,7 +1282,8 @@ class BLoRD(DoublyStochasticClusterer):
 
     def _choose(self, problem: Problem, request: FitRequest) -> Solution:
         omega, limits = problem.omega, Limits(self.tol, self.max_iter)
-        X = None if self._is_precomputed() else request.X
+        graph_only = self._is_precomputed() or self._has_metric(NAN)
+        X = None if graph_only else request.X
         seeds = self._seeds_from(problem.S, len(omega.mu), X, request.scales)
         seed = 0 if self.random_state is None else self.random_state
         # Links are edges of S alone; known labels tell more of shapes than Gaussians.
@@ -1271,13 +1342,14 @@ class BLoRD(DoublyStochasticClusterer):
         search: Search,
     ) -> Solution:
         """Return the solution in a cell, from the chosen labels."""
-        t, omega = 1.0 if is_auto(self.tau) else self._goal(problem), problem.omega
+        auto, omega = self.gamma is None and is_auto(self.tau), problem.omega
+        t = 1.0 if auto else self._goal(problem)
         result = self._solve_from_labels(
             problem, best.labels, t, search.limits,
             n_threads=count_threads(self.n_jobs), dtype=self.dtype,
         )  # fmt: skip
         labels = None
-        if is_auto(self.tau) and not omega.one_each:  # where nothing is in doubt
+        if auto and not omega.one_each:  # where nothing is in doubt
             # Labels that were given may not have the requested sizes.
             labels = best.labels if isinstance(self.start, str) else None
             if self._finds_shares():

@@ -47,9 +47,12 @@ class NCut(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     assign : {"discretize", "kmeans", "cluster_qr"}, default="discretize"
         How eigenvectors become labels: Yu and Shi's rotation; k-means on the rows,
         as ``sklearn.cluster.SpectralClustering`` does; or the pivoted QR
@@ -58,17 +61,21 @@ class NCut(RestartClusterer):
         Added to the diagonal of S, and twice to the degrees, while the eigenvectors
         are computed, so that no eigenvector is spent on a single vertex of very low
         degree. In units of S; the released code uses 0.5.
-    n_init : int, default=10
-        Starts of the discretisation (its first row) or of k-means.
+    n_init : int or "auto", default="auto"
+        Starts of the discretisation (its first row) or of k-means ("auto": 10).
     max_iter : int, default=100
         Maximum number of iterations of the discretisation.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         The normalised cut of the labels in S. A cluster without edges counts 1.
     eigenvalues_ : ndarray of shape (k,)
@@ -117,19 +124,25 @@ class NCut(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         assign: str = "discretize",
         offset: float = 0.0,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.assign = assign
         self.offset = offset
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -48,25 +48,30 @@ class NLR(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix; a multiple of I added to it makes no difference.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     rank : int, optional
         Columns r of U, at least k. By default 2k.
     penalty : float, default=10.0
         The penalty of ||UU'1 - 1||^2 starts at ``penalty / n`` for S scaled to norm
         1, and is doubled whenever it is too weak. Smaller values converge more slowly
         and to worse optima, larger ones need more iterations.
-    n_init : int, default=10
-        Random starts; the one with the best objective is kept, among those with an
-        infeasibility of at most 1e-3 if there are any.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the best objective is kept, among those
+        with an infeasibility of at most 1e-3 if there are any.
     max_iter : int, default=5000
         Maximum number of gradient steps of each start.
     tol : float, default=1e-3
         Tolerance on the residual and the infeasibility.
     random_state : int, RandomState or None, default=None
         Seed for the starts and for k-means.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -74,6 +79,8 @@ class NLR(RestartClusterer):
         Clusters by k-means on the k leading left singular vectors of U; with
         ``rank=n_clusters``, the largest entry of each row of U. Ordered by decreasing
         size.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     U_ : ndarray of shape (n, r)
         The factor. U >= 0 and ||U||_F^2 = k hold to rounding.
     objective_ : float
@@ -122,21 +129,27 @@ class NLR(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         rank: int | None = None,
         penalty: float = 10.0,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 5000,
         tol: float = 1e-3,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.rank = rank
         self.penalty = penalty
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

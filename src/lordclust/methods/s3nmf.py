@@ -53,11 +53,13 @@ class S3NMF(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
-default="knn"
-        How the first S is computed from X: the self-tuning graph of nearest neighbours,
-        the full self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with
-        its own settings, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How the first S is computed from X, as in :class:`lordclust.BLoRD`. S must be
+        nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     n_members : int, default=20
         Factorisations per round.
     n_rounds : int, default=10
@@ -76,6 +78,10 @@ default="knn"
         square of the largest entry of S.
     random_state : int, RandomState or None, default=None
         Seed for the starts of the members.
+    n_init : int or "auto", default="auto"
+        Unused: the members take the place of restarts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -83,6 +89,8 @@ default="knn"
         Labels of the member with the largest weight, 0 to k-1. Clusters are ordered
         by decreasing size, then by their first sample. Isolated vertices join the
         largest cluster.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         Rows of its V scaled to sum to 1.
     V_ : ndarray of shape (n, k)
@@ -134,6 +142,8 @@ default="knn"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         n_members: int = 20,
         n_rounds: int = 10,
         mode: str = "hard",
@@ -143,9 +153,13 @@ default="knn"
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Seed = None,
+        n_init: int | str = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_members = n_members
         self.n_rounds = n_rounds
         self.mode = mode
@@ -155,6 +169,8 @@ default="knn"
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_init = n_init
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -26,21 +26,28 @@ class SC(EmbeddingMixin, RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
-    n_init : int, default=20
-        Starts of k-means; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20); the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     embedding_ : ndarray of shape (n, k)
         The eigenvectors with rows of length 1; a vertex without edges has a row of
         zeros.
@@ -87,15 +94,21 @@ class SC(EmbeddingMixin, RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         laplacian: str = "sym",
-        n_init: int = 20,
+        n_init: int | str = "auto",
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.laplacian = laplacian
         self.n_init = n_init
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -23,12 +23,15 @@ class SDP(LearnedAffinityClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S may be any symmetric
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix. Its scale, and a multiple of I added to it, do not change Z.
-    n_init : int, default=20
-        Starts of k-means on the eigenvectors.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_init : int or "auto", default="auto"
+        Starts of k-means on the eigenvectors ("auto": 20).
     max_iter : int, default=2000
         Maximum number of iterations of ADMM.
     tol : float, default=1e-4
@@ -38,11 +41,15 @@ class SDP(LearnedAffinityClusterer):
         Largest number of samples: six n x n matrices are stored.
     random_state : int, RandomState or None, default=None
         Seed for k-means; Z is deterministic.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     affinity_matrix_ : ndarray of shape (n, n)
         Z: psd, with row sums 1 and trace k to rounding. Entries may be negative
         within the tolerance.
@@ -93,19 +100,25 @@ class SDP(LearnedAffinityClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
-        n_init: int = 20,
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
+        n_init: int | str = "auto",
         max_iter: int = 2000,
         tol: float = 1e-4,
         max_dense: int = 5000,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.max_dense = max_dense
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, S: Graph, k: int) -> Learned:
         found = peng_wei(S, k, tol=self.tol, max_iter=self.max_iter)

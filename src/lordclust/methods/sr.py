@@ -30,16 +30,19 @@ class SR(RestartClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "precomputed"}, KNNGraph or callable, default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, X itself,
-        a :class:`lordclust.graph.KNNGraph`, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     laplacian : {"sym", "rw", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2, D the degrees. "rw": D^-1/2 times
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
     row_normalize : bool, default=True
         Whether the rows of F are scaled to length 1.
-    n_init : int, default=10
-        Random starts of Y; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts of Y ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-8
@@ -47,11 +50,15 @@ class SR(RestartClusterer):
         fraction of ||F||_F^2 + n.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     objective_ : float
         ||F R - Y||_F^2 over the samples with a row in F.
     embedding_ : ndarray of shape (n, k)
@@ -97,21 +104,27 @@ class SR(RestartClusterer):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         laplacian: str = "sym",
         row_normalize: bool = True,
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 100,
         tol: float = 1e-8,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.laplacian = laplacian
         self.row_normalize = row_normalize
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -31,24 +31,28 @@ class SymNMF(SymmetricFactorClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters k.
-    affinity : {"knn", "self_tuning", "precomputed"}, KNNGraph or callable, \
-default="knn"
-        How S is computed from X: the self-tuning graph of nearest neighbours, the full
-        self-tuning kernel, X itself, a :class:`lordclust.graph.KNNGraph` with its own
-        settings, or ``f(X) -> S``. S must be nonnegative.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be
+        nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees, as the
         code of [1]_ does.
     exponent : {"auto", 0.25, 0.5, 0.75}, default="auto"
         Exponent of the update. A fixed one above 0.25 may raise the loss.
-    n_init : int, default=10
-        Random starts; the one with the smallest objective is kept.
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=3000
         Maximum number of iterations of each start.
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in an iteration.
     random_state : int, RandomState or None, default=None
         Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
 
     Attributes
     ----------
@@ -56,6 +60,8 @@ default="knn"
         The largest entry of each row of V, 0 to k-1. Clusters are ordered by
         decreasing size, then by their first sample. Isolated vertices have a zero row
         and join the largest cluster.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
     membership_ : ndarray of shape (n, k)
         Rows of V scaled to sum to 1; uniform for isolated vertices.
     V_ : ndarray of shape (n, k)
@@ -107,21 +113,27 @@ default="knn"
         n_clusters: int = 8,
         *,
         affinity: Affinity = "knn",
+        metric: str = "euclidean",
+        n_neighbors: int | None = None,
         normalize: str | None = None,
         exponent: float | str = "auto",
-        n_init: int = 10,
+        n_init: int | str = "auto",
         max_iter: int = 3000,
         tol: float = 1e-4,
         random_state: Seed = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.exponent = exponent
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -98,7 +98,8 @@ class MembershipDisplay(Display):
         display : MembershipDisplay
         """
         labels, P = labels_of(model), membership_of(model)
-        X = None if getattr(model, "affinity", None) == "precomputed" else X
+        affinity = getattr(model, "affinity", None)
+        X = None if str(affinity).startswith("precomputed") else X
         S = getattr(model, "affinity_matrix_", None)
         layout = make_layout(*P.shape, X=X, S=S, coordinates=coordinates)
         if layout is None:

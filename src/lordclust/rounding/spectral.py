@@ -235,6 +235,32 @@ def ncut_value(S: Graph, labels: IntArray, k: int) -> float:
     return float((cut / np.where(volume > 0, volume, 1.0)).sum())
 
 
+def modularity(S: Graph, rows: IntArray, columns: IntArray, k: int) -> float:
+    """Return the share of S inside clusters, minus the share expected by degrees.
+
+    ``rows`` and ``columns`` are the labels of both sides of S; they are the same if S
+    holds the similarities within one set of samples. Negative entries count as 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> S = np.kron(np.eye(2), np.ones((2, 2)))
+    >>> modularity(S, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), 2)
+    0.5
+    """
+    S = sparse.csr_array(S).maximum(0)
+    A, B = (
+        sparse.csr_array((np.ones(len(y)), y, np.arange(len(y) + 1)), (len(y), k))
+        for y in (rows, columns)
+    )
+    mass = (A.T @ S @ B).toarray()
+    total = float(mass.sum())
+    if total == 0:
+        return 0.0
+    expected = mass.sum(axis=1) @ mass.sum(axis=0)
+    return float(mass.trace() / total - expected / total**2)
+
+
 @one_blas_thread()
 def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
     """Return the k largest by LAPACK."""

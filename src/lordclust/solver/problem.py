@@ -158,6 +158,18 @@ class BLoRDProblem(Problem):
         """Return gamma(tau) for the prepared S."""
         return self.spectrum.gamma(t)
 
+    def tau_of(self, gamma: float) -> float:
+        """Return the tau of a gamma for the user's S; raise an error outside [0, 1]."""
+        low, high = (value + self.shift for value in self.spectrum)
+        tau = (gamma + high) / self.spectrum.width
+        if not -1e-9 <= tau <= 1 + 1e-9:
+            raise ValueError(
+                f"gamma must be from {-high:.6g} to {-low:.6g}, minus the largest and "
+                f"the smallest eigenvalue of S, got {gamma:g}. Pass tau from 0 to 1 to "
+                "be independent of the scale of S."
+            )
+        return float(min(max(tau, 0.0), 1.0))
+
     def step(self, t: float) -> float:
         """Return the step length for the curvature at this tau."""
         return objective.blord_step(self.spectrum, t)

@@ -7,8 +7,16 @@ import scipy.sparse as sp
 
 from lordclust._core.memory import check_memory, solver_advice, solver_bytes
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import ArrayLike, FloatArray, Graph, PathLike, Seed
-from lordclust._core.validation import check_choice, check_similarity, in_dtype
+from lordclust._core.typing import (
+    Affinity,
+    ArrayLike,
+    FloatArray,
+    Graph,
+    PathLike,
+    Seed,
+)
+from lordclust._core.validation import check_choice, in_dtype
+from lordclust.graph.affinity import make_affinity, named_affinity
 from lordclust.result import TauPath
 from lordclust.rounding.labels import canonical_order, labels_from, membership_from
 from lordclust.solver.checkpoint import (
@@ -46,6 +54,7 @@ def tau_path(
     *,
     taus: ArrayLike | None = None,
     proportions: object = None,
+    strength: float | None = None,
     sample_weight: ArrayLike | None = None,
     known_labels: ArrayLike | None = None,
     start: str | Graph = "random",
@@ -53,10 +62,11 @@ def tau_path(
     tol: float = 1e-4,
     max_iter: int = 4000,
     random_state: Seed = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callback: Callable[[float], object] | None = None,
     checkpoint: PathLike | None = None,
     dtype: np.dtype | str = "float64",
+    affinity: Affinity | None = None,
 ) -> TauPath:
     """Solve B-LoRD along a grid of tau, from soft to hard.
 
@@ -65,16 +75,17 @@ def tau_path(
 
     Parameters
     ----------
-    S : array-like or sparse of shape (n, n)
-        Symmetric similarity.
+    S : array-like or sparse of shape (n, n), or samples of shape (n, d)
+        Symmetric similarities, or samples.
     n_clusters : int
         Number of clusters.
     taus : array-like, optional
         Increasing grid in [0, 1]. By default adaptive: it starts where the first
         cluster splits off and takes small steps where V changes much.
-    proportions : array-like of shape (n_clusters,) or (prior, strength), optional
-        Shares of the clusters, summing to 1; equal by default. With a strength they are
-        a soft constraint, as in :class:`lordclust.BLoRD`.
+    proportions : array-like of shape (n_clusters,), optional
+        Shares of the clusters, summing to 1; equal by default.
+    strength : float, optional
+        Turns the shares into a soft constraint, as in :class:`lordclust.BLoRD`.
     sample_weight : array-like of shape (n,), optional
         Weights of the samples.
     known_labels : array-like of int, shape (n,), optional
@@ -89,8 +100,8 @@ def tau_path(
         Of each solve, as in :class:`lordclust.BLoRD`.
     random_state : int, RandomState or None
         Seed for the random start; with None the path is the same every time.
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads, as in :class:`lordclust.BLoRD`; the result does not depend on it.
     callback : callable, optional
         Called with each tau once it is solved; if it returns True, the path ends there.
     checkpoint : str or Path, optional
@@ -100,6 +111,9 @@ def tau_path(
         The file is kept when the path is done, and the same call reads it; delete it.
     dtype : {"float64", "float32"}, default="float64"
         Type in which S and V are stored, as in :class:`lordclust.BLoRD`.
+    affinity : str, KNNGraph or callable, optional
+        How S is computed from the first argument, as in :class:`lordclust.BLoRD`. By
+        default a square array is S itself, and "knn" builds the graph of any other.
 
     Returns
     -------
@@ -113,7 +127,9 @@ def tau_path(
     >>> path.labels[-1]
     array([0, 0, 0, 1, 1, 1])
     """
-    S = in_dtype(check_similarity(S), dtype)
+    S = in_dtype(make_affinity(named_affinity(affinity, S), S), dtype)
+    if strength is not None:
+        proportions = (proportions, strength)
     omega, shares = make_omega(
         S.shape[0], n_clusters, proportions, sample_weight, known_labels
     )

@@ -44,7 +44,7 @@ class LearnedAffinityClusterer(EmbeddingMixin, RestartClusterer):
     def _solve(self, data: Graph, k: int, rngs: Rngs) -> Iterable[Run]:
         Z, objective, n_iter, converged, fitted, history = self._learn(data, k)
         T = unit_rows(leading_eigenvectors(Z, k, dense_up_to=DENSE_EIGEN).vectors)
-        labels = kmeans_labels(T, k, rngs[0], n_init=self.n_init).labels
+        labels = kmeans_labels(T, k, rngs[0], n_init=self._n_starts()).labels
         fitted = {"affinity_matrix_": Z, "embedding_": T, **fitted}
         yield Run(labels, objective, n_iter, converged, history, fitted=fitted)
 
