@@ -12,7 +12,7 @@ def test_a_line_for_each_number_and_a_recommendation(run, points):
         parts = float(row["gap"]) + float(row["separation"]) + float(row["fit"])
         assert abs(parts - float(row["score"])) < 0.01
     assert "Recommended: 3 clusters; " in result.stderr
-    assert f"Next: lordclust fit {points} -k 3" in result.stderr
+    assert f"Next, with the same options: lordclust fit {points} -k 3" in result.stderr
 
 
 def test_as_json_and_for_similarities(run, tmp_path):

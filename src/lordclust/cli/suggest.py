@@ -113,6 +113,6 @@ def _advice(found: KSuggestion, source: str) -> str:
     """Return the recommendation, and how to follow it."""
     second = "" if found.runner_up is None else f"; {found.runner_up} is second"
     return (
-        f"Recommended: {found.best_k} clusters{second}. Next: lordclust fit {source} "
-        f"-k {found.best_k}"
+        f"Recommended: {found.best_k} clusters{second}. Next, with the same options: "
+        f"lordclust fit {source} -k {found.best_k}"
     )
