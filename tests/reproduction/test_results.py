@@ -6,7 +6,7 @@ from reproduction.comparison import Pair, Table, short
 from reproduction.experiments import collect
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
-from reproduction.results import find, signed_r2, to_text
+from reproduction.results import find, merged, signed_r2, to_text
 from reproduction.store import Cell
 
 FACTS = {"python": "3"}
@@ -71,6 +71,26 @@ def test_text_is_json_with_one_line_per_entry():
 def test_correlation_without_variation():
     assert signed_r2([1.0, 1.0, 1.0], [0.1, 0.2, 0.3]) is None
     assert signed_r2([1.0, 2.0, 3.0], [0.1, 0.1, 0.1]) is None
+
+
+def test_a_later_run_replaces_its_own_entries():
+    def entry(method, acc, **more):
+        return {"method": method, "data": "iris", "acc": acc, **more}
+
+    old = {
+        "facts": [FACTS], "asked": 2, "finished": 2,
+        "scores": [entry("sc", 0.1), entry("sr", 0.2)],
+        "grid": [entry("blord", 0.3, shares="true", taus=[0.5])],
+    }  # fmt: skip
+    new = {
+        "facts": [FACTS], "asked": 1, "finished": 1,
+        "scores": [entry("sc", 0.5)],
+        "grid": [entry("blord", 0.6, shares="equal", taus=[0.5])],
+    }  # fmt: skip
+    results = merged(old, new)
+    assert [e["acc"] for e in results["scores"]] == [0.5, 0.2]
+    assert [e["acc"] for e in results["grid"]] == [0.3, 0.6]
+    assert results["facts"] == [FACTS]
 
 
 # -- the plan -------------------------------------------------------------------------
