@@ -121,7 +121,10 @@ def _by_bootstrap(found: Entry, theirs: float, data: str) -> str:
     low, high = np.quantile(again, (0.025, 0.975))
     if low - 5e-3 <= theirs <= high + 5e-3:
         return "within the range of 95 % of samples of as many starts (bootstrap)."
-    return reason("", data) or "open: outside that range."
+    return (
+        reason("", data)
+        or "open; outside the range of 95 % of samples of as many starts."
+    )
 
 
 def tau(results: Results) -> Iterator[Line]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lordclust.datasets import CATALOG
 from reproduction import paper_tables
 from reproduction.comparison import Pair, markdown, short
 from reproduction.differences import far_list
@@ -179,6 +180,8 @@ def render(results: Results) -> str:
             parts += [f"*{caption}*"]
             if item.name == "fig-init":
                 parts += [starts_compared(results)]
+            if item.name == "fig-inner-iterations":
+                parts += [inner_compared(results)]
     parts += ["## Impossible numbers in the paper", errata_list(), measured(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -353,6 +356,27 @@ def blord_table(results: Results) -> str:
 def _acc(results: Results, method: str, data: str) -> str:
     found = entry(results, method, data)
     return "-" if found is None else short(found["acc"])
+
+
+def inner_compared(results: Results) -> str:
+    """Return the mean iterations of Dykstra's method, and what the paper states."""
+    stated = {"lord": "about 50, proportional to k", "blord": "50 to 500"}
+    sentences = []
+    for method, claim in stated.items():
+        found = [e for e in results.get("descent", ()) if e["method"] == method]
+        if not found:
+            continue
+        found.sort(key=lambda e: CATALOG[e["data"]].k)
+        low, high = (f(e["paper"]["passes"] for e in found) for f in (min, max))
+        ends = [
+            f"{e['paper']['passes']:.0f} for k = {CATALOG[e['data']].k} ({e['data']})"
+            for e in (found[0], found[-1])
+        ]
+        sentences.append(
+            f"{METHOD_NAMES[method]}: {low:.0f} to {high:.0f} iterations by the "
+            f"paper's rule ({ends[0]}, {ends[1]}); the paper states {claim}."
+        )
+    return " ".join(sentences)
 
 
 def starts_compared(results: Results) -> str:

@@ -74,6 +74,15 @@ def test_close_cells_are_counted_by_hand():
     assert page.close_cells(few, ["sc"]) == [4, 1, 2, 3]
 
 
+def test_inner_iterations_are_stated_from_few_to_many_clusters():
+    def descent(data, passes):
+        return {"method": "lord", "data": data, "paper": {"passes": passes}}
+
+    text = page.inner_compared({"descent": [descent("orl", 60.2), descent("wine", 40)]})
+    assert "LoRD: 40 to 60 iterations" in text
+    assert "(40 for k = 3 (wine), 60 for k = 40 (orl))" in text
+
+
 def test_sentences_follow_from_the_results():
     ends = {"converged": True, "curve": [2.0], "objective": 1.0}
     other = ends | {"objective": 0.5}

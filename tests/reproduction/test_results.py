@@ -4,6 +4,7 @@ import pytest
 
 from reproduction.comparison import Pair, Table, short
 from reproduction.experiments import collect
+from reproduction.experiments.tuned import GRIDS
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
 from reproduction.results import find, merged, signed_r2, to_text
@@ -107,6 +108,9 @@ def test_the_plan_is_the_papers():
     assert {c.settings["taus"] for c in grid} == {100}
     assert {d for _, d in FEWER} <= set(LARGE)
     assert not set(LARGE) & set(NINE)
+    assert left_out("sds-rank", "isolet") == "left out by the paper"
+    tuned = [c for c in cells if c.kind == "tuned"]
+    assert {(c.method, c.data) for c in tuned} == {(m, d) for m in GRIDS for d in NINE}
 
 
 def test_fewer_sets_methods_and_starts():
