@@ -8,7 +8,13 @@ import numpy as np
 from lordclust.datasets.synthetic import MIXTURES
 from lordclust.metrics import imbalance_rate
 from reproduction.comparison import Pair, Table
-from reproduction.experiments.scores import CORRELATED, DETERMINISTIC, MEMBERS, ROUNDED
+from reproduction.experiments.scores import (
+    CORRELATED,
+    DETERMINISTIC,
+    MEMBERS,
+    ONCE,
+    ROUNDED,
+)
 from reproduction.experiments.tau_grid import grids_and_paths
 from reproduction.experiments.tuned import GRIDS, grid_text
 from reproduction.paper import (
@@ -49,11 +55,11 @@ ROWS = {
     "blord-path": "`blord`, one path, tau = 1",
     "blord-auto": "`BLoRD(k)`, the default call",
     "blord-each": "`blord`, each score at its own tau",
-    "dcd": "`dcd`, no prior",
+    "dcd": "`dcd`, no prior, from `ncut`",
     "dcd-priors": "`dcd`, our default",
     "sds-rank": "`sds`, the authors' Lagrangian",
     **{f"{name}-tuned": f"`{name}`, tuned by labels" for name in GRIDS},
-    **{name: f"`{name}`, our default" for name in GRIDS if name != "dcd"},
+    **{name: f"`{name}`, our default" for name in GRIDS},
 }
 #: Methods as the paper runs them: without parameters to tune, or only tau.
 UNTUNED = tuple(name for name in METHODS if name not in (*GRIDS, "nlr"))
@@ -144,7 +150,7 @@ def _notes(results: Results) -> list[str]:
 
 def _reduced(method: str, found: Entry) -> str | None:
     """Return what remains of the protocol, or None if it is complete."""
-    if found["starts"] >= RESTARTS or method in (*DETERMINISTIC, *MEMBERS):
+    if found["starts"] >= RESTARTS or method in (*DETERMINISTIC, *MEMBERS, *ONCE):
         return None
     what = "rounding" if method in ROUNDED else "start"
     text = f"{found['starts']} {what}{'s' * (found['starts'] > 1)}"

@@ -24,12 +24,12 @@ LARGE_RESTARTS, LARGE_TAUS = 10, 20
 #: Fewer starts still, where each takes minutes.
 FEWER = {
     ("kkm", "mnist"): 1,
-    ("dcd", "mnist"): 2,
+    ("dcd-priors", "mnist"): 2,
     ("dsdc", "mnist"): 3,
     ("symnmf", "mnist"): 5,
     ("blord", "mnist"): 4,
-    ("dcd", "coil100"): 2,
-    ("dcd", "isolet"): 5,
+    ("dcd-priors", "coil100"): 2,
+    ("dcd-priors", "isolet"): 5,
     ("nlr", "isolet"): 3,
 }
 #: Settings of single entries: KKM computes a kernel of 70,000 samples in blocks, and

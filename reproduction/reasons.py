@@ -10,6 +10,7 @@ REASONS = {
         "the printed row is that of `sc` up to the noise of its roundings, here and on "
         "all data sets (see Errata); ours is doubly stochastic."
     ),
+    "dcd": "open; a normalised cut with another rounding starts elsewhere.",
     "dsdc yale": (
         "open; k-means ends in many partitions of nearly equal inertia, and the "
         "authors' least squares (n <= d + 2 here) do not explain it."
