@@ -10,6 +10,7 @@ import click
 
 from lordclust.cli.exits import BAD_INPUT, FAILED, INTERRUPTED, Failure, plain_errors
 from lordclust.cli.progress import Display
+from reproduction.plan import Plan
 from reproduction.store import Cell, Record
 from reproduction.study import Study
 
@@ -69,7 +70,7 @@ def reproduce(
 
     \b
       table-acc  table-nmi  table-pur  table-f1  table-r2  table-tau  table-mu
-      table-synthetic  fig-tau-blocks  fig-tau-acc  fig-learned-z
+      table-synthetic  fig-models  fig-tau-blocks  fig-tau-acc  fig-learned-z
       fig-convergence  fig-synthetic  fig-objective-acc  fig-inner-iterations
       fig-init  fig-landscape
     """
@@ -92,7 +93,7 @@ def reproduce(
 def _run(study: Study, jobs: int, quiet: bool) -> Counter[str]:
     """Run the missing cells, with a progress bar at a terminal; return the errors."""
     total, todo = len(study.cells()), len(study.missing())
-    if not total:
+    if not total and any(item.cells is not Plan.nothing for item in study.items):
         raise ValueError(
             "These data sets and methods are not part of "
             f"{', '.join(item.name for item in study.items)}. Leave out --only or "

@@ -12,6 +12,7 @@ from reproduction.experiments import (
     coclustering,
     convergence,
     gaussians,
+    models,
     scores,
     tau_grid,
 )
@@ -65,6 +66,7 @@ _LINES = (
     Item("table-tau", "the rules for tau, and the accuracies they give", Plan.tau, tables.tau),
     Item("table-mu", "equal and true shares on uneven sets", Plan.mu, tables.mu),
     Item("table-synthetic", "four Gaussians, five imbalances; needs no data", Plan.synthetic, _mixtures),
+    Item("fig-models", "the models, and what each one relaxes", Plan.nothing, models.models),
     Item("fig-tau-blocks", "VV' as tau grows", Plan.tau_blocks, coclustering.tau_blocks),
     Item("fig-tau-acc", "accuracy over tau, with tau_0", Plan.tau, tau_grid.tau_acc),
     Item("fig-learned-z", "Z of LoRD and B-LoRD", Plan.learned_z, coclustering.learned_z),

@@ -25,6 +25,31 @@ def to_text(results: Results) -> str:
     return "{" + ",\n".join(parts) + "}\n"
 
 
+def identity(kind: str, entry: Entry) -> tuple[str, ...]:
+    """Return what distinguishes an entry from all others: kind, method, data, settings.
+
+    Works for a cell's place as well: its settings have the same names.
+    """
+    at = entry | entry.get("settings", {})
+    detail = at.get("taus") if kind == "blocks" else at.get("shares")
+    return kind, at["method"], at["data"], json.dumps(detail or [])
+
+
+def merged(old: Results, new: Results) -> Results:
+    """Return old results with the new entries in place of the same old ones."""
+    sections = {}
+    for kind in dict.fromkeys([*_sections(old), *_sections(new)]):
+        entries = [*old.get(kind, ()), *new.get(kind, ())]
+        sections[kind] = list({identity(kind, e): e for e in entries}.values())
+    facts = {json.dumps(x, sort_keys=True): x for x in [*old["facts"], *new["facts"]]}
+    return {"facts": list(facts.values()), **sections}
+
+
+def _sections(results: Results) -> list[str]:
+    """Return the kinds of entries that results hold."""
+    return [name for name in results if name not in ("facts", "asked", "finished")]
+
+
 def find(results: Results, kind: str, **wanted: object) -> Entry | None:
     """Return the first entry of a kind that has these values, or None."""
     for entry in results.get(kind, ()):
@@ -35,10 +60,21 @@ def find(results: Results, kind: str, **wanted: object) -> Entry | None:
 
 
 def score_entry(results: Results, method: str, data: str) -> Entry | None:
-    """Return the entry of a method in the tables of scores, or None."""
+    """Return the entry of a method in the tables of scores, or None.
+
+    "NAME-tuned" is the method tuned by the labels.
+    """
+    if method.endswith("-tuned"):
+        return find(results, "tuned", method=method.removesuffix("-tuned"), data=data)
     if method == "blord":
         return find(results, "grid", data=data, shares="equal")
     return find(results, "scores", method=method, data=data)
+
+
+def tuned_entry(results: Results, method: str, data: str) -> Entry | None:
+    """Return the entry that is compared with the paper: tuned by labels, if it was."""
+    tuned = score_entry(results, f"{method}-tuned", data)
+    return tuned or score_entry(results, method, data)
 
 
 def entry_head(group: list[Record]) -> Entry:

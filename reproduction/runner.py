@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
 
 from lordclust._core.versions import machine_facts
 from reproduction.experiments import RUN
@@ -55,7 +56,8 @@ def run_cells(
 
 def _run(cell: Cell) -> tuple[Cell, Record]:
     """Return the record of a cell, or its error."""
-    with warnings.catch_warnings():
+    # joblib limits the threads of other processes only, not those of jobs=1.
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the record holds whether it converged
         try:
             record = RUN[cell.kind](cell)

@@ -10,6 +10,7 @@ from reproduction.experiments import (
     gaussians,
     scores,
     tau_grid,
+    tuned,
 )
 from reproduction.results import Entry, Results
 from reproduction.store import Cell, Record
@@ -22,6 +23,7 @@ RUN: dict[str, Callable[[Cell], Record]] = {
     "descent": convergence.run,
     "blocks": coclustering.run,
     "synthetic": gaussians.run,
+    "tuned": tuned.run,
 }
 #: From the kind to the function that makes one entry of the results from its cells.
 SUMMARISE: dict[str, Callable[[list[Record]], Entry]] = {
@@ -31,6 +33,7 @@ SUMMARISE: dict[str, Callable[[list[Record]], Entry]] = {
     "descent": convergence.summarise,
     "blocks": coclustering.summarise,
     "synthetic": gaussians.summarise,
+    "tuned": tuned.summarise,
 }
 
 

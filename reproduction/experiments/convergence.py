@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from lordclust._core.colors import BLUE, ORANGE
+from lordclust._core.colors import BLUE, ORANGE, QUIET
 from lordclust._core.typing import FloatArray
 from lordclust.datasets import CATALOG
 from lordclust.plots._axes import quiet
@@ -22,27 +22,38 @@ from reproduction.store import Cell, Record
 
 #: Points kept of a curve.
 POINTS = 80
-WAYS = {"paper": ("the paper's algorithm", ORANGE), "fast": ("lordclust", BLUE)}
+#: The paper's algorithm with its own rule for the end of a projection, with ours
+#: (nonnegative *and* on the affine set), and our algorithm.
+WAYS = {
+    "paper": ("the paper's algorithm", ORANGE),
+    "strict": ("the same, exact sums", QUIET),
+    "fast": ("lordclust", BLUE),
+}
 NAMES = {"lord": "LoRD", "blord": "B-LoRD"}
 
 
 def run(cell: Cell) -> Record:
-    """Return both curves, and the iterations of their projections.
+    """Return the curves of the three ways, and the iterations of their projections.
 
-    ``settings["tau"]`` for B-LoRD; ``settings["max_iter"]`` bounds both.
+    ``settings["tau"]`` for B-LoRD; ``settings["max_iter"]`` bounds all of them,
+    ``settings["strict_iter"]`` that with the stricter projection.
     """
     lord = cell.method == "lord"
     problem, t = inputs.problem(cell.data, lord=lord), cell.settings.get("tau", 1.0)
     V0 = random_start(problem.omega, np.random.default_rng(cell.seed))
     limits = Limits(TOL, cell.settings["max_iter"])
+    fewer = Limits(TOL, cell.settings["strict_iter"])
 
     def fast() -> SolverResult:
         solver = make_solver(problem)
         solver.put(V0)
         return solve(solver, problem, t, limits)
 
-    paper = partial(solve_by_paper, problem, t, V0, limits)
-    return {"paper": _measure(paper), "fast": _measure(fast)}
+    paper = partial(solve_by_paper, problem, t, V0, limits, early=True)
+    strict = partial(solve_by_paper, problem, t, V0, fewer)
+    return {
+        "paper": _measure(paper), "strict": _measure(strict), "fast": _measure(fast)
+    }  # fmt: skip
 
 
 def _measure(descend: Callable[[], SolverResult]) -> Record:
@@ -70,10 +81,10 @@ def _thin(history: FloatArray) -> tuple[list[int], FloatArray]:
 
 
 def summarise(group: list[Record]) -> Entry:
-    """Return both curves as they are."""
+    """Return the curves as they are."""
     (record,) = group
     kept = {name: record[name] for name in ("method", "data")}
-    kept["max_iter"] = record["settings"]["max_iter"]
+    kept |= {name: record["settings"][name] for name in ("max_iter", "strict_iter")}
     return kept | {name: record[name] for name in WAYS}
 
 
@@ -86,7 +97,7 @@ def _entries(results: Results, method: str) -> list[Entry]:
 
 
 def convergence(results: Results) -> Sheet:
-    """Draw the objective over iterations, both algorithms from the same start."""
+    """Draw the objective over iterations, from the same start."""
     complete = {
         method: [e for e in _entries(results, method) if e["paper"]["converged"]]
         for method in NAMES
@@ -101,7 +112,8 @@ def convergence(results: Results) -> Sheet:
         for place, entry in enumerate(found):
             panel = panels[first + place]
             panel.axis("on")
-            for way, (label, colour) in WAYS.items():
+            for way in ("paper", "fast"):
+                label, colour = WAYS[way]
                 x = np.array(entry[way]["iterations"]) + 1
                 panel.plot(x, entry[way]["curve"], color=colour, lw=1.4, label=label)
             panel.set_xscale("log")
@@ -121,7 +133,8 @@ def convergence(results: Results) -> Sheet:
 def inner_iterations(results: Results) -> Sheet:
     """Draw the cost of a projection against the samples and the clusters.
 
-    Iterations of Dykstra's method and passes of Newton's, the mean of a descent.
+    Iterations of Dykstra's method, by the paper's rule for its end and by ours, and
+    passes of Newton's, the mean of a descent.
     """
     figure, panels = sheet(4, 4, size=(2.8, 2.5))
     cases = [(method, axis) for method in NAMES for axis in "nk"]
@@ -129,7 +142,8 @@ def inner_iterations(results: Results) -> Sheet:
         found = _entries(results, method)
         x = [getattr(CATALOG[e["data"]], axis) for e in found]
         for way, label in (
-            ("paper", "Dykstra's iterations"),
+            ("paper", "Dykstra's iterations, the paper's stop"),
+            ("strict", "with exact sums"),
             ("fast", "Newton's passes"),
         ):
             y = [e[way]["passes"] for e in found]

@@ -14,6 +14,9 @@ from lordclust._core.warn import warn_user
 INPUTS = ("graph", "kernel", "features")
 #: How close a method is to its source.
 STATUSES = ("published", "own solver", "reconstruction")
+#: The constraints of kernel k-means on V, or on Z = VV'.
+CONSTRAINTS = ("low rank", "nonnegative", "doubly stochastic", "orthonormal")
+_RANK, _SIGN, _STOCHASTIC, _ORTHONORMAL = CONSTRAINTS
 #: The group of entry points by which installed packages add methods.
 GROUP = "lordclust.methods"
 
@@ -39,6 +42,9 @@ class Method:
         "published": the authors' algorithm. "own solver": their problem, solved
         another way. "reconstruction": their paper or code could not be read; the
         docstring states what was taken from where.
+    keeps, partly : tuple of str
+        Which of ``CONSTRAINTS`` it keeps, and which in part, by a penalty or by their
+        trace. Empty for methods that do not factor a similarity.
     """
 
     name: str
@@ -47,6 +53,8 @@ class Method:
     source: str
     takes: str = "graph"
     status: str = "published"
+    keeps: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
 
     @property
     def class_name(self) -> str:
@@ -65,26 +73,26 @@ class Method:
 
 
 BUILT_IN = (
-    Method("lord", ".lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025"),
-    Method("blord", ".lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025"),
-    Method("kkm", ".kkm:KKM", "kernel k-means", "Dhillon et al. 2004", "kernel"),
-    Method("gkkm", ".gkkm:GKKM", "global kernel k-means", "Tzortzis & Likas 2009", "kernel"),
-    Method("sc", ".sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001"),
-    Method("ncut", ".ncut:NCut", "normalised cut", "Shi & Malik 2000"),
-    Method("sr", ".sr:SR", "spectral rotation", "Huang, Nie & Huang 2013"),
-    Method("dbsc", ".dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction"),
-    Method("directsc", ".directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction"),
-    Method("symnmf", ".symnmf:SymNMF", "symmetric NMF, multiplicative", "Kuang et al. 2012", status="own solver"),
-    Method("phals", ".phals:PHALS", "symmetric NMF by columns", "Hou, Chu & Liao 2023"),
-    Method("s3nmf", ".s3nmf:S3NMF", "self-supervised symmetric NMF", "Jia et al. 2021"),
-    Method("gwl", ".gwl:GWL", "Gromov-Wasserstein graph partition", "Xu et al. 2019"),
-    Method("nlr", ".nlr:NLR", "nonnegative low-rank factor of the SDP", "Zhuang et al. 2024", status="own solver"),
-    Method("dcd", ".dcd:DCD", "Kullback-Leibler fit by a doubly stochastic matrix", "Yang & Oja 2012", status="own solver"),
-    Method("sdp", ".sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver"),
-    Method("dsn", ".dsn:DSN", "nearest doubly stochastic matrix", "Zass & Shashua 2006", status="own solver"),
-    Method("sds", ".sds:SDS", "structured doubly stochastic matrix", "Wang, Nie & Huang 2016", status="reconstruction"),
-    Method("dvd", ".dvd:DvD", "doubly stochastic with an eigengap", "Park & Kim 2017", status="reconstruction"),
-    Method("dsni", ".dsni:DSNI", "doubly stochastic and nearly idempotent", "Ah-Pine 2022", status="reconstruction"),
+    Method("lord", ".lord:LoRD", "low-rank doubly stochastic", "Lyu et al. 2025", keeps=(_RANK, _SIGN, _STOCHASTIC)),
+    Method("blord", ".lord:BLoRD", "LoRD from soft to hard", "Lyu et al. 2025", keeps=(_RANK, _SIGN, _STOCHASTIC), partly=(_ORTHONORMAL,)),
+    Method("kkm", ".kkm:KKM", "kernel k-means", "Dhillon et al. 2004", "kernel", keeps=CONSTRAINTS),
+    Method("gkkm", ".gkkm:GKKM", "global kernel k-means", "Tzortzis & Likas 2009", "kernel", keeps=CONSTRAINTS),
+    Method("sc", ".sc:SC", "spectral clustering", "Ng, Jordan & Weiss 2001", keeps=(_RANK, _ORTHONORMAL)),
+    Method("ncut", ".ncut:NCut", "normalised cut", "Shi & Malik 2000", keeps=(_RANK, _ORTHONORMAL)),
+    Method("sr", ".sr:SR", "spectral rotation", "Huang, Nie & Huang 2013", keeps=(_RANK, _ORTHONORMAL)),
+    Method("dbsc", ".dbsc:DBSC", "discrete and balanced spectral clustering", "Wang et al. 2023", status="reconstruction", keeps=(_RANK, _ORTHONORMAL)),
+    Method("directsc", ".directsc:DirectSC", "direct spectral clustering", "Nie et al. 2024", status="reconstruction", keeps=(_SIGN,), partly=(_RANK, _STOCHASTIC)),
+    Method("symnmf", ".symnmf:SymNMF", "symmetric NMF, multiplicative", "Kuang et al. 2012", status="own solver", keeps=(_RANK, _SIGN)),
+    Method("phals", ".phals:PHALS", "symmetric NMF by columns", "Hou, Chu & Liao 2023", keeps=(_RANK, _SIGN)),
+    Method("s3nmf", ".s3nmf:S3NMF", "self-supervised symmetric NMF", "Jia et al. 2021", keeps=(_RANK, _SIGN)),
+    Method("gwl", ".gwl:GWL", "Gromov-Wasserstein graph partition", "Xu et al. 2019", keeps=(_RANK, _SIGN, _STOCHASTIC)),
+    Method("nlr", ".nlr:NLR", "nonnegative low-rank factor of the SDP", "Zhuang et al. 2024", status="own solver", keeps=(_RANK, _SIGN, _STOCHASTIC), partly=(_ORTHONORMAL,)),
+    Method("dcd", ".dcd:DCD", "Kullback-Leibler fit by a doubly stochastic matrix", "Yang & Oja 2012", status="own solver", keeps=(_RANK, _SIGN, _STOCHASTIC)),
+    Method("sdp", ".sdp:SDP", "semidefinite relaxation of k-means", "Peng & Wei 2007", status="own solver", keeps=(_SIGN, _STOCHASTIC), partly=(_ORTHONORMAL,)),
+    Method("dsn", ".dsn:DSN", "nearest doubly stochastic matrix", "Zass & Shashua 2006", status="own solver", keeps=(_SIGN, _STOCHASTIC)),
+    Method("sds", ".sds:SDS", "structured doubly stochastic matrix", "Wang, Nie & Huang 2016", status="reconstruction", keeps=(_SIGN, _STOCHASTIC), partly=(_RANK, _ORTHONORMAL)),
+    Method("dvd", ".dvd:DvD", "doubly stochastic with an eigengap", "Park & Kim 2017", status="reconstruction", keeps=(_SIGN, _STOCHASTIC), partly=(_RANK,)),
+    Method("dsni", ".dsni:DSNI", "doubly stochastic and nearly idempotent", "Ah-Pine 2022", status="reconstruction", keeps=(_SIGN, _STOCHASTIC), partly=(_ORTHONORMAL,)),
     Method("dsdc", ".dsdc:DSDC", "doubly stochastic distances", "He & Zhang 2023", "features", "own solver"),
     Method("gmm", ".gmm:GMM", "Gaussian mixture with given shares", "Dempster et al. 1977", "features"),
     Method("balanced_kmeans", ".balanced_kmeans:BalancedKMeans", "k-means with exact sizes", "Malinen & Franti 2014", "features", "own solver"),

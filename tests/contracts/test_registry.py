@@ -21,7 +21,7 @@ from lordclust import registry as registry_module
 from lordclust.cli.app import main
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.metrics import accuracy
-from lordclust.registry import GROUP, METHODS, STATUSES
+from lordclust.registry import CONSTRAINTS, GROUP, METHODS, STATUSES
 
 X, TRUTH = make_blobs(
     [16, 16, 16], centers=[[0, 0], [9, 0], [0, 9]], cluster_std=0.7, random_state=3
@@ -61,6 +61,13 @@ def test_names():
     )
     assert " ".join(list_methods()) == names
     assert "make_method" in lordclust.__all__
+
+
+@every
+def test_constraints_are_those_of_kernel_k_means(name):
+    method = METHODS[name]
+    assert set(method.keeps + method.partly) <= set(CONSTRAINTS)
+    assert not set(method.keeps) & set(method.partly)
 
 
 @every

@@ -75,7 +75,7 @@ def test_list_and_catalog_agree():
     codes = [e.code for e in CATALOG.values() if e.code]
     assert codes == [f"D{i}" for i in range(1, 13)]
     for entry in CATALOG.values():
-        assert entry.preparation in ("raw", "minmax", "zscore")
+        assert entry.preparation in ("raw", "minmax", "colmax")
         assert all(s.partition(":")[0] in SOURCES for s in entry.sources)
 
 
@@ -97,14 +97,13 @@ class TestPreparation:
     def test_minmax(self):
         np.testing.assert_array_equal(self.prepared("minmax"), [[0, 0, 0], [1, 0, 1]])
 
-    def test_zscore(self):
-        np.testing.assert_array_equal(self.prepared("zscore"), [[-1, 0, -1], [1, 0, 1]])
+    def test_colmax(self):
+        expected = [[1 / 3, 1, 1 / 4], [1, 1, 1]]
+        np.testing.assert_allclose(self.prepared("colmax"), expected)
 
-    def test_as_in_the_paper(self):
-        special = {e.name: e.preparation for e in CATALOG.values()}
-        assert special.pop("chart") == "minmax"
-        assert special.pop("wine") == "zscore"
-        assert set(special.values()) == {"raw"}
+    def test_a_column_of_zeros_stays(self):
+        data = Dataset(np.zeros((2, 1)), np.arange(2), "t", "T", 2, "colmax")
+        np.testing.assert_array_equal(data.prepared(), np.zeros((2, 1)))
 
 
 class TestFolder:

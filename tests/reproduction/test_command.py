@@ -47,6 +47,12 @@ def test_a_figure_is_drawn(tmp_path):
     assert (tmp_path / "fig-synthetic.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_figure_of_the_models_needs_no_runs(tmp_path):
+    result = call("fig-models", "--jobs", 1, "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "fig-models.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_mistakes_are_one_sentence(tmp_path):
     for args, part in (
         (["table-ac"], "table-acc"),

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,9 @@ from lordclust.metrics import accuracy
 from lordclust.solver.projection import feasibility_error
 from models import PAPER
 from reproduction import inputs
-from reproduction.experiments import RUN, scores, tau_grid
+from reproduction.experiments import RUN, scores, tau_grid, tuned
 from reproduction.experiments.coclustering import decode, encode, thumbnail
+from reproduction.paper import printed
 from reproduction.runner import run_cells
 from reproduction.store import Cell, Store
 
@@ -50,6 +53,13 @@ def test_variants_are_the_method_with_settings():
     assert chosen["acc"] >= 0.9
 
 
+def test_dcd_starts_from_one_normalised_cut_without_a_prior():
+    """Wine is part of scikit-learn; all four scores are the printed ones."""
+    record = run("scores", "dcd", "wine")
+    row = {score: printed(score)["dcd"]["wine"] for score in inputs.SCORES}
+    assert {score: record[score] for score in row} == pytest.approx(row, abs=5.5e-4)
+
+
 def test_true_shares_are_those_of_the_classes():
     np.testing.assert_allclose(
         inputs.problem("wine", "true").omega.mu ** 2, [59, 71, 48] / np.float64(178)
@@ -85,15 +95,36 @@ def test_a_path_has_tau_0_and_the_rules():
 
 @pytest.mark.parametrize("method", ["lord", "blord"])
 def test_both_algorithms_reach_the_same_objective(method):
-    settings = {"max_iter": 4000} | ({"tau": 0.4} if method == "blord" else {})
+    settings = {"max_iter": 4000, "strict_iter": 30}
+    settings |= {"tau": 0.4} if method == "blord" else {}
     record = run("descent", method, "iris", 0, settings)
-    slow, fast = record["paper"], record["fast"]
+    slow, strict, fast = (record[way] for way in ("paper", "strict", "fast"))
+    assert strict["n_iter"] == 30
+    assert strict["passes"] > slow["passes"]  # it meets the sums as well
     assert slow["converged"]
     assert fast["converged"]
     assert slow["objective"] == pytest.approx(fast["objective"], rel=1e-2)
     assert slow["passes"] > 10 * fast["passes"] >= 10
     assert slow["iterations"][-1] == slow["n_iter"]
     assert slow["curve"][-1] == pytest.approx(slow["objective"], rel=1e-4)
+
+
+def test_tuned_scores_are_the_best_of_the_grid(monkeypatch):
+    monkeypatch.setitem(tuned.GRIDS, "dsni", [{"w": 0.1}, {"w": 0.4}])
+    found = run("tuned", "dsni", "iris", 0, {"starts": 1, "roundings": 2})
+    single = [
+        run("scores", "dsni", "iris", 0, {"w": w, "roundings": 2})["acc"]
+        for w in (0.1, 0.4)
+    ]
+    assert found["accuracies"] == pytest.approx(single, abs=1e-4)
+    assert found["acc"] == max(single)
+    assert found["values"] in tuned.GRIDS["dsni"]
+
+
+@pytest.mark.parametrize("method", tuned.GRIDS)
+def test_grids_are_parameters_that_differ(method):
+    values = [make_method(method, 3, **x).get_params() for x in tuned.GRIDS[method]]
+    assert all(a != b for a, b in combinations(values, 2))
 
 
 def test_pictures_are_the_same_after_encoding():

@@ -4,9 +4,10 @@ import pytest
 
 from reproduction.comparison import Pair, Table, short
 from reproduction.experiments import collect
+from reproduction.experiments.tuned import GRIDS
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
-from reproduction.results import find, signed_r2, to_text
+from reproduction.results import find, merged, signed_r2, to_text
 from reproduction.store import Cell
 
 FACTS = {"python": "3"}
@@ -73,6 +74,26 @@ def test_correlation_without_variation():
     assert signed_r2([1.0, 2.0, 3.0], [0.1, 0.1, 0.1]) is None
 
 
+def test_a_later_run_replaces_its_own_entries():
+    def entry(method, acc, **more):
+        return {"method": method, "data": "iris", "acc": acc, **more}
+
+    old = {
+        "facts": [FACTS], "asked": 2, "finished": 2,
+        "scores": [entry("sc", 0.1), entry("sr", 0.2)],
+        "grid": [entry("blord", 0.3, shares="true", taus=[0.5])],
+    }  # fmt: skip
+    new = {
+        "facts": [FACTS], "asked": 1, "finished": 1,
+        "scores": [entry("sc", 0.5)],
+        "grid": [entry("blord", 0.6, shares="equal", taus=[0.5])],
+    }  # fmt: skip
+    results = merged(old, new)
+    assert [e["acc"] for e in results["scores"]] == [0.5, 0.2]
+    assert [e["acc"] for e in results["grid"]] == [0.3, 0.6]
+    assert results["facts"] == [FACTS]
+
+
 # -- the plan -------------------------------------------------------------------------
 
 
@@ -87,6 +108,9 @@ def test_the_plan_is_the_papers():
     assert {c.settings["taus"] for c in grid} == {100}
     assert {d for _, d in FEWER} <= set(LARGE)
     assert not set(LARGE) & set(NINE)
+    assert left_out("sds-rank", "isolet") == "left out by the paper"
+    tuned = [c for c in cells if c.kind == "tuned"]
+    assert {(c.method, c.data) for c in tuned} == {(m, d) for m in GRIDS for d in NINE}
 
 
 def test_fewer_sets_methods_and_starts():

@@ -125,6 +125,9 @@ def test_stopping_on_min_v_alone_leaves_the_marginals_off():
     V, n_iter = algorithm_2(3 * vertex, mu, corrected_affine, corrected_beta, 1000)
     assert n_iter < 10
     assert off_omega(V, mu) > 0.02
+    early, count = dykstra(3 * vertex, mu, uniform_mass(n), early=True)
+    np.testing.assert_allclose(early, V, atol=1e-15)
+    assert count == n_iter
     for beta in (None, 1.0, 1.5):
         V, _ = dykstra(3 * vertex, mu, uniform_mass(n), beta=beta)
         assert off_omega(V, mu) < 1e-3

@@ -21,8 +21,8 @@ class Entry:
         ``"part-of:NAME"`` or ``"synthetic"``.
     n, d, k : int
         Number of samples, features and classes.
-    preparation : {"raw", "minmax", "zscore"}
-        How the paper scales the features.
+    preparation : {"raw", "minmax", "colmax"}
+        How the paper scales the features: not at all, to [0, 1], or by their maxima.
     note : str
         Its origin and terms of use.
 
@@ -58,9 +58,9 @@ _ENTRIES = (
     Entry("semeion", "D7", "Semeion handwritten digits", ("folder", "openml:1501"), 1593, 256, 10, "raw", "UCI 178, CC BY 4.0"),
     Entry("mnist", "D8", "MNIST digits", ("folder", "openml:554"), 70000, 784, 10, "raw", "LeCun, Cortes and Burges"),
     Entry("mnist2000", "D9", "MNIST, first 2000 digits", ("folder", "part-of:mnist"), 2000, 784, 10, "raw", "training half of D. Cai's 2k2k"),
-    Entry("wine", "D10", "Wine", ("folder", "sklearn"), 178, 13, 3, "zscore", "UCI 109, CC BY 4.0"),
+    Entry("wine", "D10", "Wine", ("folder", "sklearn"), 178, 13, 3, "colmax", "UCI 109, CC BY 4.0"),
     Entry("yeast", "D11", "Yeast protein sites", ("folder", "openml:181"), 1484, 8, 10, "raw", "UCI 110, CC BY 4.0"),
-    Entry("ecoli", "D12", "E. coli protein sites", ("folder", "openml:39"), 336, 7, 8, "raw", "UCI 39, CC BY 4.0"),
+    Entry("ecoli", "D12", "E. coli protein sites", ("folder", "openml:39"), 336, 7, 8, "colmax", "UCI 39, CC BY 4.0"),
     Entry("usps", "", "USPS digits", ("folder", "openml:41082"), 9298, 256, 10, "raw", "J. J. Hull, 1994"),
     Entry("digits", "", "Handwritten digits, 8 x 8", ("sklearn",), 1797, 64, 10, "raw", "UCI 80, in scikit-learn"),
     Entry("iris", "", "Iris", ("sklearn",), 150, 4, 3, "raw", "UCI 53, in scikit-learn"),

@@ -32,14 +32,15 @@ def dykstra(
     tol: float = 1e-5,
     max_iter: int = 1000,
     beta: float | None = None,
+    early: bool = False,
 ) -> tuple[FloatArray, int]:
     """Project U onto Omega(mu) by Algorithm 2; return V and the number of iterations.
 
     With ``beta=None`` the relaxation grows from 1 towards 2 as in the paper's text,
     beta = 1 + (a_b - 1) / a_{b+1}; a number keeps it constant. Stops when V is
-    nonnegative *and* on the affine set, both to ``tol`` in the paper's units.
-    Growth towards 2 can diverge: then the projection is repeated with 1.5, which
-    does not.
+    nonnegative *and* on the affine set, both to ``tol`` in the paper's units; with
+    ``early``, as printed, as soon as V is nonnegative. Growth towards 2 can diverge:
+    then the projection is repeated with 1.5, which does not.
     """
     V, Z = U.copy(), np.zeros_like(U)
     alpha = 1.0
@@ -52,11 +53,13 @@ def dykstra(
         Y = (1 - relax) * V + relax * np.maximum(V - Z, 0)
         Z = Y - V + Z
         V = (1 - relax) * Y + relax * project_affine(Y, mu, p)
-        if -V.min() <= limit and np.abs(V - Y).max() <= limit:
+        if -V.min() <= limit and (early or np.abs(V - Y).max() <= limit):
             break
     else:
         if beta is None and not np.abs(V - Y).max() <= 100 * limit:
-            V, more = dykstra(U, mu, p, tol=tol, max_iter=max_iter, beta=1.5)
+            V, more = dykstra(
+                U, mu, p, tol=tol, max_iter=max_iter, beta=1.5, early=early
+            )
             return V, n_iter + more
     return np.maximum(V, 0), n_iter
 
@@ -71,12 +74,16 @@ def paper_descent(
     *,
     tol: float = 1e-4,
     max_iter: int = 4000,
+    early: bool = False,
 ) -> SolverResult:
-    """Run Algorithm 1: V <- P(V - grad/L) until V moves by at most ``tol``."""
+    """Run Algorithm 1: V <- P(V - grad/L) until V moves by at most ``tol``.
+
+    ``early`` ends projections by the printed rule, see :func:`dykstra`.
+    """
     history = [objective(V)]
     residual, n_iter, converged, passes = np.inf, 0, False, 0
     while n_iter < max_iter and not converged:
-        new, inner = dykstra(V - gradient(V) / lipschitz, mu, p)
+        new, inner = dykstra(V - gradient(V) / lipschitz, mu, p, early=early)
         residual = float(np.linalg.norm(new - V) / np.linalg.norm(V))
         V = new
         n_iter, passes = n_iter + 1, passes + inner

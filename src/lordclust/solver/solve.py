@@ -151,9 +151,12 @@ def solve_from_labels(
 
 
 def solve_by_paper(
-    problem: Problem, t: float, V: FloatArray, limits: Limits
+    problem: Problem, t: float, V: FloatArray, limits: Limits, *, early: bool = False
 ) -> SolverResult:
-    """Solve by the paper's own algorithm, for samples of equal weight."""
+    """Solve by the paper's own algorithm, for samples of equal weight.
+
+    With ``early`` a projection ends by the printed rule, which misses the sums.
+    """
     sign = problem.sign
     found = paper.paper_descent(
         V,
@@ -164,6 +167,7 @@ def solve_by_paper(
         problem.omega.mass,
         tol=limits.tol,
         max_iter=limits.max_iter,
+        early=early,
     )
     value, history = sign * found.objective, sign * found.history
     return replace(found, objective=value, history=history)
