@@ -28,6 +28,8 @@ from lordclust.solver.seeds import Seeds, without_negative
 if TYPE_CHECKING:
     from anndata import AnnData
 
+__all__ = ["lord"]
+
 #: Largest number of clusters that a resolution leads to.
 MOST = 100
 #: Tau at which the clusters of the cut are changed.

@@ -64,6 +64,7 @@ CLEAR = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::lordclust.graph.ScaleWarning")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("sizes", "apart"), CLEAR.values(), ids=CLEAR)
 def test_clear_clusters_of_any_sizes(sizes, apart, seed):

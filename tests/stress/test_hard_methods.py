@@ -11,6 +11,8 @@ from lordclust import list_methods, make_method
 from lordclust.metrics import accuracy
 from lordclust.registry import METHODS
 
+pytestmark = pytest.mark.filterwarnings("ignore::lordclust.graph.ScaleWarning")
+
 SQUARES = ((BLOBS[:, None] - BLOBS) ** 2).sum(axis=2)
 KERNEL = np.exp(-SQUARES / 20)
 EYE = np.eye(len(BLOBS))

@@ -10,6 +10,8 @@ from lordclust.graph import KNNGraph
 from lordclust.metrics import accuracy
 from models import PAPER
 
+pytestmark = pytest.mark.filterwarnings("ignore::lordclust.graph.ScaleWarning")
+
 
 def weights(X, q, nth=7):
     """The self-tuning graph by its definition, in long double."""

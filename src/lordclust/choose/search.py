@@ -110,13 +110,6 @@ class Search:
             one.labels for one in ends
         ]
 
-    def solved(self, tau: float, part: float) -> bool:
-        """Report a solved tau; return whether to stop, on this path or another."""
-        self.done.append(part)
-        if self.notify(f"tau {tau:.3f}", part):
-            self.enough.set()
-        return self.enough.is_set()
-
 
 class Candidate(NamedTuple):
     """A partition with its evidence."""
@@ -148,7 +141,8 @@ class Candidate(NamedTuple):
         Single linkage and trees find a gap on S wherever density varies.
         """
         clear = is_clear(self.score.on_graph, len(self.labels))
-        separate = self.source == "cut" or self.score.surprise < SEPARATE
+        both = self.score.nothing == NOTHING and self.score.surprise < SEPARATE
+        separate = self.source == "cut" or both
         return self.allowed and self.broken == 0 and clear and separate
 
 
@@ -306,7 +300,10 @@ def _followed(
             labels = search.rounded(V, omega)
             one = _judged(search, omega, labels, turn, trail.name, tau)
             found.append(one._replace(objective=value))
-            if search.solved(tau, gain):
+            search.done.append(gain)
+            if search.notify(f"tau {tau:.3f}", gain):
+                search.enough.set()
+            if search.enough.is_set():  # on this path or another
                 break
         return found
 

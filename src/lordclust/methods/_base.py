@@ -124,7 +124,7 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
         self._recall = None
         if type(build) is KNNGraph:  # symmetric, nonnegative, canonical
             S = build.build(X, callback=notify)
-            self._recall = float(getattr(build, "_recall", 1.0))
+            self._recall = build.recall_
         else:
             S = check_similarity(build(X), nonnegative=who)
         if S.shape[0] != X.shape[0]:

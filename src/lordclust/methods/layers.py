@@ -122,7 +122,7 @@ def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     >>> found.best_k
     4
     >>> found.parents
-    array([-1,  0,  0,  1,  2,  1])
+    array([-1,  0,  0,  1,  2,  0])
     """
     count = check_count(k_max, "k_max")
     model = X if isinstance(X, BLoRD) else _recommended(X, count, parameters)

@@ -1241,7 +1241,8 @@ class BLoRD(DoublyStochasticClusterer):
                 f'"auto" runs on the compiled solver, got device={self.device!r}. '
                 "Leave device out, or pass tau and proportions."
             )
-        check_outliers(self.outliers)
+        if self.outliers is not None:
+            check_outliers(self.outliers)
         if self.gamma is not None:
             if not is_auto(self.tau):
                 raise ValueError(
