@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lordclust._core import memory
-from lordclust.graph import _cells, _cells_kernels, knn
+from lordclust._core.keys import sample_keys
+from lordclust.graph import KNNGraph, _cells, _cells_kernels, knn
 from lordclust.graph.euclidean import euclidean
 
 
@@ -53,7 +54,7 @@ def test_starts_cover_all_and_cut_what_is_large(sizes, largest):
 def test_cells_hold_every_point_once_and_near_ones():
     X = hard_points(2000)
     with ThreadPoolExecutor(2) as pool:
-        order, starts = _cells.cut_into_cells(X, pool)
+        order, starts = _cells.cut_into_cells(X, sample_keys(X), pool)
     assert np.array_equal(np.sort(order), np.arange(2000))
     spread = [X[order[a:b]].var(axis=0).sum() for a, b in pairwise(starts)]
     assert np.mean(spread) < 0.9 * X.var(axis=0).sum()
@@ -63,7 +64,7 @@ def test_a_crowd_of_copies_does_not_make_a_large_cell():
     X = hard_points(4000)
     X[:3000] = X[0]
     with ThreadPoolExecutor(2) as pool:
-        starts = _cells.cut_into_cells(X, pool).starts
+        starts = _cells.cut_into_cells(X, sample_keys(X), pool).starts
     assert np.diff(starts).max() <= 2 * _cells.SMALLEST
 
 
@@ -188,3 +189,11 @@ def test_what_does_not_fit_is_refused_before_the_search(monkeypatch):
         memory.NotEnoughMemoryError, match="search for 5 neighbours of 400"
     ):
         knn.find_nearest(hard_points(400), 5, search="cells")
+
+
+def test_the_order_of_the_samples_does_not_matter():
+    X = np.random.default_rng(0).normal(size=(3000, 40))
+    order = np.random.default_rng(1).permutation(len(X))
+    one = KNNGraph(search="cells", recall=0.5).build(X)
+    two = KNNGraph(search="cells", recall=0.5).build(X[order])
+    assert (one[order][:, order] != two).nnz == 0

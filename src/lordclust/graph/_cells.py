@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lordclust._core.keys import sample_keys
 from lordclust._core.memory import check_memory
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph import _cells_kernels as kernels
@@ -104,11 +105,12 @@ class _Search:
         self.space, self.count, self.kept, self.pool = space, count, kept, pool
         self.callback, self.done = callback, 0.0
         self.n = n = len(space.base)
-        self.sample = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+        keys = sample_keys(space.base)
+        self.sample = np.argsort(keys, kind="stable")[:SAMPLE]
         d = _true_nearest(space, self.sample, count, min(kept + 1, n))[1]
         # By distance: it does not matter which of several equally near ones are found.
         self.last = d[:, -1:] * (1 + 1e-9)
-        self.cells = cut_into_cells(space.base, pool)
+        self.cells = cut_into_cells(space.base, keys, pool)
         self.points = space.base[self.cells.order]
         # If queries are the points themselves, one array is enough.
         self.Q = self.points if space.symmetric else space.queries(self.cells.order)
@@ -258,22 +260,25 @@ def _measured(
     return nearest_of(found, d, count)
 
 
-def cut_into_cells(points: FloatArray, pool: ThreadPoolExecutor) -> Cells:
+def cut_into_cells(
+    points: FloatArray, keys: IntArray, pool: ThreadPoolExecutor
+) -> Cells:
     """Return points sorted into cells of about sqrt(n) / 2 points near each other.
 
     Cells are those of a few iterations of k-means on some of the points; large ones,
-    such as many copies, are divided, so that the work is bounded.
+    such as many copies, are divided, so that the work is bounded. Points are drawn and
+    sorted by keys, which depend on their content: the order of the samples does not
+    matter.
     """
     n = len(points)
     size = max(SMALLEST, math.isqrt(n) // 2)
     n_cells = -(-n // size)
-    drawn = np.random.default_rng(0).permutation(n)[: DRAWN * n_cells]
-    some = points[np.sort(drawn)]
-    centres = points[np.sort(drawn[:n_cells])]
+    drawn = np.argsort(keys, kind="stable")[: DRAWN * n_cells]
+    some, centres = points[drawn], points[drawn[:n_cells]]
     for _ in range(MOVES):
         centres = _moved(centres, some, _assigned(some, centres, pool))
     cell = _assigned(points, centres, pool)
-    order = np.argsort(cell, kind="stable")
+    order = np.lexsort((keys, cell))
     return Cells(order, _starts(np.bincount(cell, minlength=n_cells), 2 * size))
 
 
