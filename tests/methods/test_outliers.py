@@ -181,3 +181,13 @@ def test_noise_of_other_labels_joins_or_stays():
         BLoRD.from_labels(IRIS, labels, noise="drop")
     with pytest.raises(TypeError, match="labels must be whole numbers"):
         BLoRD.from_labels(IRIS, np.full(150, "B cells"))
+
+
+def test_outliers_among_categories():
+    """The samples are encoded once, not once more for the fit without outliers."""
+    rows = [[*x, name] for x, name in zip(IRIS.tolist(), "ab" * 75, strict=True)]
+    X = np.array(rows, dtype=object)
+    model = BLoRD(3, metric="gower", outliers=0.1).fit(X)
+    assert (model.labels_ == -1).sum() == 15
+    assert model.n_features_in_ == 5
+    np.testing.assert_array_equal(model.predict(X, outliers=True), model.labels_)

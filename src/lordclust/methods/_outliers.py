@@ -55,6 +55,13 @@ def fit_without_outliers(
     kept = ~_find(model, X, known)
     inner = copy.copy(model)
     inner.outliers = None
+    given = {"outliers": model.outliers, "start": start}
+    if model._has_metric("gower"):  # X is encoded already
+        names = "affinity", "metric", "n_neighbors", "_columns", "n_features_in_"
+        given |= {name: getattr(model, name) for name in names}
+        inner.affinity, inner.metric, inner.n_neighbors = (
+            model._affinity(), "euclidean", None
+        )  # fmt: skip
     if not isinstance(start, str):
         V = start if sparse.issparse(start) else np.asarray(start)
         if V.shape[0] == n:  # else the fit raises an error
@@ -67,14 +74,13 @@ def fit_without_outliers(
         cannot_link=None if links is None else selected_pairs(links.cannot, kept),
         checkpoint=checkpoint,
     )
-    names = vars(model).get("feature_names_in_")
-    given = {"outliers": model.outliers, "start": start}
+    feature_names = vars(model).get("feature_names_in_")
     vars(model).clear()
     vars(model).update(vars(inner) | given)
     if not kept.all():
         _put_back(model, X, kept, p, known, links)
-    if names is not None:
-        model.feature_names_in_ = names
+    if feature_names is not None:
+        model.feature_names_in_ = feature_names
 
 
 def _put_back(
