@@ -25,3 +25,9 @@ def test_as_json_and_for_similarities(run, tmp_path):
     assert document["best_k"] == 4
     assert len(document["scores"]) == 9
     assert document["runner_up"] != 4
+
+
+def test_options_about_shares_are_refused(run, points):
+    """They would have no effect."""
+    for option in ("--outliers", "--tau", "--proportions"):
+        assert run("suggest", points, option, "0.1").exit_code == 2

@@ -18,6 +18,7 @@ from lordclust.cli.exits import (
     say,
 )
 from lordclust.cli.options import (
+    SHARES,
     FitRequest,
     InputOptions,
     force_option,
@@ -49,16 +50,7 @@ TIE = 5e-4
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@request_options(
-    "proportions",
-    "strength",
-    "cluster_sizes",
-    "size_min",
-    "size_max",
-    "rounding",
-    "outliers",
-    "tau",
-)
+@request_options(*SHARES)
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option(

@@ -8,6 +8,7 @@ import click
 
 from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
 from lordclust.cli.options import (
+    SHARES,
     FitRequest,
     InputOptions,
     force_option,
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     metavar="K",
     help="Number of clusters of the finest level.",
 )
-@request_options(
-    "n_clusters", "proportions", "strength", "cluster_sizes", "size_min", "size_max",
-    "rounding", "outliers", "tau",
-)  # fmt: skip
+@request_options("n_clusters", *SHARES)
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")

@@ -375,6 +375,13 @@ def input_options(*without: str) -> Callable[[Command], Command]:
     return _as_record(InputOptions, "reading", _INPUT_OPTIONS, without)
 
 
+#: Options about the shares of the clusters, for commands that have none.
+SHARES = (
+    "proportions", "strength", "cluster_sizes", "size_min", "size_max", "rounding",
+    "outliers", "tau",
+)  # fmt: skip
+
+
 def request_options(*without: str) -> Callable[[Command], Command]:
     """Add the options for the clusters, which a command receives as ``request``."""
     return _as_record(FitRequest, "request", _REQUEST_OPTIONS, without)

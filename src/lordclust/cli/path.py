@@ -14,6 +14,7 @@ from lordclust.cli.exits import (
     interruptible,
 )
 from lordclust.cli.options import (
+    SHARES,
     FitRequest,
     InputOptions,
     checkpoint_option,
@@ -37,15 +38,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("input_", metavar="INPUT")
-@request_options(
-    "proportions",
-    "tau",
-    "cluster_sizes",
-    "size_min",
-    "size_max",
-    "rounding",
-    "outliers",
-)
+@request_options(*(name for name in SHARES if name != "strength"))
 @click.option(
     "--proportions",
     type=numbers(float, "equal"),

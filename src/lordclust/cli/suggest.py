@@ -8,6 +8,7 @@ import click
 
 from lordclust.cli.exits import interruptible, say
 from lordclust.cli.options import (
+    SHARES,
     FitRequest,
     InputOptions,
     input_options,
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     metavar="K",
     help="Largest number of clusters to compare.",
 )
-@request_options(
-    "n_clusters", "proportions", "strength", "cluster_sizes", "size_min", "size_max",
-    "rounding", "tau", "seed",
-)  # fmt: skip
+@request_options("n_clusters", *SHARES, "seed")
 @input_options("known_labels")
 @scale_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")

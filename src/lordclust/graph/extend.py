@@ -1,5 +1,7 @@
 """Weights from new samples to the samples a model was fitted on."""
 
+from typing import Self
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -9,7 +11,7 @@ from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray, Sampl
 from lordclust._core.validation import check_count
 from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.kernel import floor_scales, unit_scale
-from lordclust.graph.knn import SPARE, find_nearest, nearest_of
+from lordclust.graph.knn import SPARE, KNNGraph, find_nearest, nearest_of
 from lordclust.graph.row_blocks import slices, squared_norms
 
 #: Error of squared distances by inner products, relative to squared lengths.
@@ -66,6 +68,15 @@ class Extension:
         self.how, self.recall = search, recall
         self.X = _in_rows(X)
         self.search: BaseEstimator = None  # created on first use
+
+    @classmethod
+    def of(cls, graph: KNNGraph, X: Samples) -> Self:
+        """Return the extension of a graph's settings; X is checked and encoded."""
+        metric = "manhattan" if graph.metric == "gower" else graph.metric
+        return cls(
+            X, graph.n_neighbors, metric=metric, scale_neighbor=graph.scale_neighbor,
+            search=graph.search, recall=graph.recall,
+        )  # fmt: skip
 
     def _prepare(self) -> None:
         """Find the scales of the known samples."""

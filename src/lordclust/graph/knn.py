@@ -279,12 +279,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.metric != "precomputed":
             from lordclust.graph.extend import Extension  # it imports this module
 
-            metric = "manhattan" if self.metric == "gower" else self.metric
-            self._extension = Extension(
-                self._checked(X), self.n_neighbors, metric=metric,
-                scale_neighbor=self.scale_neighbor, search=self.search,
-                recall=self.recall,
-            )  # fmt: skip
+            self._extension = Extension.of(self, self._checked(X))
         return S
 
     def transform(self, X: Samples) -> Graph:

@@ -176,13 +176,6 @@ class NewSamples:
             return self._extensions[0]
         graph = self._affinity() if self.takes_graph else None
         graph = graph if isinstance(graph, KNNGraph) else KNNGraph()
-        extension = Extension(
-            self._known(cast(Graph, self._samples)),
-            graph.n_neighbors,
-            metric=graph.metric,
-            scale_neighbor=graph.scale_neighbor,
-            search=graph.search,
-            recall=graph.recall,
-        )
+        extension = Extension.of(graph, self._known(cast(Graph, self._samples)))
         self._extensions.append(extension)  # another thread's would be the same
         return extension
