@@ -11,12 +11,13 @@ from lordclust._core.validation import check_choice, check_nonnegative
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import (
+    EPS,
     kmeans_labels,
     labels_of_all,
     nearly_orthogonal_rows,
     pivoted_qr_labels,
     placed_rows,
-    rotate_from,
+    rotate,
 )
 from lordclust.rounding.spectral import (
     Eigen,
@@ -157,7 +158,7 @@ class NCut(RestartClusterer):
             F = U[placed]
             firsts = np.array([rng.integers(len(F)) for rng in rngs])
             for rows in nearly_orthogonal_rows(F, firsts):
-                found = rotate_from(F, F[rows].T, max_iter=self.max_iter)
+                found = rotate(F, F[rows].T, max_iter=self.max_iter, tol=EPS)
                 yield Run(
                     labels_of_all(found.labels, placed), found.objective, found.n_iter,
                     found.converged, found.history,
