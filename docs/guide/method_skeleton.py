@@ -30,12 +30,7 @@ class LabelPropagation(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How X becomes S.
-    metric, n_neighbors : str and int, default="euclidean" and None
-        Settings of the graph of nearest neighbours.
+    n_clusters, affinity, metric, n_neighbors
     n_init : int or "auto", default="auto"
         Number of starts ("auto": 20), each with its own seeds.
     max_iter : int, default=1000
@@ -44,15 +39,11 @@ class LabelPropagation(RestartClusterer):
         Stop when no probability changes by more.
     random_state : int, RandomState or None, default=None
         Determines the seeds. Pass an int for reproducible results.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, the largest first.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     membership_ : ndarray of shape (n, k)
         The probabilities F.
     objective_ : float
@@ -61,8 +52,7 @@ class LabelPropagation(RestartClusterer):
         Multiplications of the kept start, and whether it reached ``tol``.
     all_objectives_ : ndarray of shape (n_init,)
         The normalised cut of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    affinity_matrix_
 
     References
     ----------

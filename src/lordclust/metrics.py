@@ -47,13 +47,7 @@ def accuracy(y_true: Labels, y_pred: Labels) -> float:
     >>> accuracy(["a", "a", "b", "b"], [1, 1, 0, 1])
     0.75
     """
-    from scipy.optimize import linear_sum_assignment
-
-    i, j, count = _joint_counts(y_true, y_pred)
-    table = np.zeros((i.max() + 1, j.max() + 1), dtype=np.int64)
-    table[i, j] = count
-    rows, cols = linear_sum_assignment(table, maximize=True)
-    return float(table[rows, cols].sum() / count.sum())
+    return float(_matched(y_true, y_pred).mean())
 
 
 def nmi(y_true: Labels, y_pred: Labels) -> float:
@@ -301,7 +295,7 @@ METRICS: dict[str, Callable[[Labels, Labels], float]] = {
 }
 
 
-def _matched(y_true: Labels, clusters: IntArray) -> BoolArray:
+def _matched(y_true: Labels, clusters: Labels) -> BoolArray:
     """Return for each sample whether its cluster is matched with its class."""
     from scipy.optimize import linear_sum_assignment
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from lordclust._core.html import html_table
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray, Samples
 
-#: Samples listed for each cluster: typical ones, and those in doubt.
-EXEMPLARS, BORDER = 5, 3
+#: Samples listed for each cluster: typical ones, and those in doubt; and for a sample.
+EXEMPLARS, BORDER, NEIGHBORS = 5, 3, 10
 #: A sample is in doubt if its second cluster has at least this probability.
 DOUBT = 0.1
 #: Features in the text of a cluster, and how many standard deviations they must
@@ -200,7 +200,7 @@ class Profiles:
 
     def title(self, cluster: int) -> str:
         """Return the name of a cluster, or its number."""
-        return title(cluster, self.names)
+        return f"Segment {cluster}" if self.names is None else self.names[cluster]
 
     def called(self, sample: int) -> str:
         """Return the name of a sample, or its number."""
@@ -337,7 +337,8 @@ def make_profiles(
       typical: 4, 3, 5
     """
     n = len(labels)
-    feature_names = _columns_of(X) if feature_names is None else feature_names
+    if feature_names is None:
+        feature_names = getattr(X, "columns", None)
     X = as_features(X, n)
     own = labels >= 0
     weight = own * (1.0 if weight is None else weight)
@@ -369,11 +370,6 @@ def make_profiles(
 # -- names and features -------------------------------------------------------------
 
 
-def title(cluster: int, names: Sequence[str] | None) -> str:
-    """Return the name of a cluster, or its number."""
-    return f"Segment {cluster}" if names is None else names[cluster]
-
-
 def check_names(names: Iterable[object], k: int) -> list[str]:
     """Return the names of the clusters; raise an error unless there is one for each."""
     texts = [str(name).strip() for name in names]
@@ -395,12 +391,6 @@ def check_feature_names(names: Iterable[object] | None, d: int) -> list[str]:
             f"feature_names must have {d} entries, one per feature, got {len(texts)}."
         )
     return texts
-
-
-def _columns_of(X: Samples) -> list[str] | None:
-    """Return the names of the columns of a data frame."""
-    columns = getattr(X, "columns", None)
-    return None if columns is None else [str(name) for name in columns]
 
 
 def as_features(X: Samples, n: int) -> Graph:
@@ -676,31 +666,27 @@ def explain_sample(
     i: int, labels: IntArray, P: Graph, S: Graph, X: Samples, profiles: Profiles
 ) -> Explanation:
     """Return why a sample is in its cluster."""
-    row = P[[i]].toarray()[0] if sparse.issparse(P) else P[i]
-    outlier = labels[i] < 0
+    row, near = _row(P, i), _row(S, i).astype(np.float64)
+    outlier = bool(labels[i] < 0)
     own, second = int(row.argmax() if outlier else labels[i]), None
-    others = np.where(np.arange(len(row)) == own, -1.0, row)
+    features: list[FeatureEvidence] = []
     if len(row) > 1:
+        others = np.where(np.arange(len(row)) == own, -1.0, row)
         second = int(others.argmax())
-    near, similar = _most_similar(S, i)
-    X = as_features(X, len(labels))
-    x = X[[i]].toarray()[0] if sparse.issparse(X) else X[i]
+        x = _row(as_features(X, len(labels)), i)
+        features = _evidence(x, own, second, profiles)
+    near[i] = 0.0
+    similar = np.argsort(-near, kind="stable")[:NEIGHBORS]
+    similar = similar[near[similar] > 0]
     return Explanation(
         i, own, float(row[own]), second, 0.0 if second is None else float(row[second]),
-        near, similar, labels[near],
-        [] if second is None else _evidence(x, own, second, profiles), profiles,
-        bool(outlier),
+        similar, near[similar], labels[similar], features, profiles, outlier,
     )  # fmt: skip
 
 
-def _most_similar(S: Graph, i: int, most: int = 10) -> tuple[IntArray, FloatArray]:
-    """Return the most similar samples and their similarities."""
-    row = S[[i]].toarray()[0] if sparse.issparse(S) else np.asarray(S)[i].copy()
-    row = row.astype(np.float64)
-    row[i] = 0.0
-    near = np.argsort(-row, kind="stable")[:most]
-    near = near[row[near] > 0]
-    return near, row[near]
+def _row(A: Graph, i: int) -> FloatArray:
+    """Return a row of a dense or sparse array."""
+    return np.asarray(A[[i]].toarray()[0] if sparse.issparse(A) else np.asarray(A)[i])
 
 
 def _evidence(

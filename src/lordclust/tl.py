@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
+from lordclust._core.typing import ArrayLike, Graph, IntArray, Samples
 from lordclust._core.validation import (
     check_n_clusters,
     check_not_both,
@@ -161,7 +161,7 @@ def lord(
         n_clusters = _count(data, given.get("affinity", "knn"), resolution)
     free = is_auto(tau) and is_auto(proportions) and not kwargs.keys() & OTHER_SHARES
     if use_rep is None and free:
-        model = _fit_graph(data, n_clusters, given)
+        model = fit_by_cut(data, n_clusters, given)
     else:
         model = BLoRD(n_clusters, **given).fit(data)
     params = {"n_clusters": n_clusters, "resolution": resolution, **given, **source}
@@ -232,34 +232,29 @@ def _count(data: Samples, affinity: Any, resolution: float | None) -> int:
     return max(1, int((rates <= highest).sum()))
 
 
-def _fit_graph(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
-    """Return the model whose shares are those of a cut, changed by B-LoRD."""
+def fit_by_cut(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
+    """Return the model of a graph of cells: the rule for its shares, in one place.
+
+    Types of cells may be rare, and there are no features that would tell: the shares
+    are those of a normalised cut of S into k parts, changed by B-LoRD at ``TAU``, and
+    the rest is ``BLoRD`` with these shares. The cut itself is kept where a change
+    empties a cluster, or joins connected components while another is cut. ``BLoRD(k)``
+    without this rule would choose the shares by their evidence.
+    """
     S = check_similarity(S)
     seeds = Seeds(S, check_n_clusters(k, S.shape[0]))
-    cut = _numbered(seeds.cut)
-    fixed = given | {"rounding": "argmax"}
-    changed = BLoRD(
-        cut.max() + 1,
-        **fixed | {"tau": TAU, "proportions": _shares(cut), "start": cut},
-    ).fit(S)
+    cut = np.unique(seeds.cut, return_inverse=True)[1]  # numbered without gaps
+    rounded = given | {"rounding": "argmax"}
+    first = {"tau": TAU, "proportions": np.bincount(cut) / len(cut), "start": cut}
+    changed = BLoRD(cut.max() + 1, **rounded | first).fit(S)
     labels = changed.labels_
     if changed.sizes_.min() == 0 or not keeps_pieces(labels, seeds.pieces):
         labels = cut
-    fixed["proportions"] = _shares(labels)
-    model = BLoRD(labels.max() + 1, **fixed)
+    rounded["proportions"] = np.bincount(labels) / len(labels)
+    model = BLoRD(labels.max() + 1, **rounded)
     if keeps_pieces(model.fit(S).labels_, seeds.pieces):
         return model
     return BLoRD.from_labels(S, labels, **given)
-
-
-def _numbered(labels: IntArray) -> IntArray:
-    """Return labels numbered from 0 without gaps."""
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-
-def _shares(labels: IntArray) -> FloatArray:
-    """Return the fraction of the samples in each cluster."""
-    return np.bincount(labels) / len(labels)
 
 
 def _write(

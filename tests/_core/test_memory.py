@@ -42,7 +42,7 @@ for part in (1.5, 0.9):
 def little(monkeypatch):
     """A process that may take a megabyte more."""
     monkeypatch.setattr(memory, "free", lambda: Available(2**20, "for a test"))
-    monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
+    monkeypatch.setattr("lordclust.methods._request.LITTLE", 0)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
@@ -80,7 +80,7 @@ def test_a_path_counts_what_it_keeps(monkeypatch):
 
 
 def test_paths_in_parallel_take_more(monkeypatch):
-    monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
+    monkeypatch.setattr("lordclust.methods._request.LITTLE", 0)
     X = np.random.default_rng(0).normal(size=(400, 2))
     room = memory.solver_bytes(400, 2, 400 * 9) * 1.5
     monkeypatch.setattr(memory, "free", lambda: Available(int(room), "for a test"))

@@ -80,7 +80,7 @@ def test_a_folder_that_is_a_file(run, points, verb):
 def test_too_little_memory_is_one_sentence(run, points, monkeypatch):
     room = memory.Available(1000, "for a test")
     monkeypatch.setattr(memory, "free", lambda: room)
-    monkeypatch.setattr("lordclust.methods.lord.LITTLE", 0)
+    monkeypatch.setattr("lordclust.methods._request.LITTLE", 0)
     result = run("fit", points, "-k", 3, *COLUMNS)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: BLoRD of 45 samples and 3 clusters needs")

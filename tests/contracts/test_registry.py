@@ -4,6 +4,7 @@ import stat
 import zipfile
 from functools import cache, partial
 from importlib.metadata import EntryPoint
+from inspect import cleandoc, signature
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from lordclust import list_methods, load_model, make_method, methods, register_m
 from lordclust import registry as registry_module
 from lordclust.cli.app import main
 from lordclust.graph import KNNGraph, self_tuning_kernel
+from lordclust.methods._docstrings import ENTRY
 from lordclust.metrics import accuracy
 from lordclust.registry import CONSTRAINTS, GROUP, METHODS, STATUSES
 
@@ -80,6 +82,17 @@ def test_line(name):
     assert "References" in doc
     assert "Examples" in doc
     assert ("reconstruction" in doc.lower()) == (method.status == "reconstruction")
+
+
+@every
+def test_the_docstring_has_a_text_for_every_parameter(name):
+    kind = METHODS[name].load()
+    assert kind.__doc__ == cleandoc(kind.__doc__)
+    described = {
+        one for entry in ENTRY.finditer(kind.__doc__) for one in entry[1].split(", ")
+    }
+    assert set(signature(kind).parameters) <= described
+    assert {"labels_", "sizes_", "objective_"} <= described
 
 
 def test_unknown_name():

@@ -127,6 +127,16 @@ def test_exact_sizes_keep_known_labels():
     np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
 
 
+def test_known_labels_without_the_number_of_clusters():
+    known = np.full(120, -1)
+    known[[Y.argmin(), Y.argmax()]] = [1, 0]
+    model = BLoRD(None).fit(X, known_labels=known)
+    np.testing.assert_array_equal(model.labels_[[Y.argmin(), Y.argmax()]], [1, 0])
+    known[5] = 50
+    with pytest.raises(ValueError, match="known_labels must be from 0 to n_clusters-1"):
+        BLoRD(None).fit(X, known_labels=known)
+
+
 def test_the_path_knows_them_too():
     known = some_known(Y, 3)
     path = tau_path(S, 4, known_labels=known)

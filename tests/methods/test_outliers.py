@@ -66,6 +66,28 @@ def test_sizes_are_met_among_the_others(given, sizes):
     assert (found.labels_ == -1).sum() == 15
 
 
+def test_lord_leaves_outliers_out_too(tmp_path):
+    model = LoRD(3, outliers=0.1, cluster_sizes=45).fit(IRIS)
+    kept = model.labels_ >= 0
+    np.testing.assert_array_equal(model.sizes_, [45, 45, 45])
+    assert len(model.outliers_) == 15
+    alone = LoRD(3, cluster_sizes=45).fit(IRIS[kept])
+    np.testing.assert_array_equal(model.labels_[kept], alone.labels_)
+    np.testing.assert_array_equal(model.membership_[kept], alone.membership_)
+    np.testing.assert_array_equal(model.predict(IRIS), model.membership_.argmax(axis=1))
+    model.save(tmp_path / "three.lord")
+    again = LoRD.load(tmp_path / "three.lord")
+    np.testing.assert_array_equal(again.outliers_, model.outliers_)
+
+
+def test_weights_are_those_of_the_others():
+    weight = np.random.default_rng(0).uniform(0.5, 2, 150)
+    model = BLoRD(3, outliers=0.1).fit(IRIS, sample_weight=weight)
+    kept = model.labels_ >= 0
+    alone = BLoRD(3).fit(IRIS[kept], sample_weight=weight[kept])
+    np.testing.assert_array_equal(model.membership_[kept], alone.membership_)
+
+
 def test_bounds_weights_and_a_start_are_those_of_the_others():
     assert BLoRD(3, outliers=0.1, size_min=40).fit(IRIS).sizes_.min() >= 40
     weight = np.ones(150)

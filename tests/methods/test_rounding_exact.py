@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
-from lordclust.methods.lord import Demands, numbered
+from lordclust.methods._rounding import Demands, numbered
 from lordclust.rounding.labels import canonical_order
 from lordclust.rounding.transport import Bounds, assign_sizes, sizes_from
 from lordclust.solver.omega import Omega

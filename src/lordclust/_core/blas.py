@@ -43,27 +43,21 @@ def _controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _set_threads(library: Any, count: int) -> None:
-    """Set the number of threads, in whichever thread this is.
-
-    Version 3.8 of threadpoolctl ignores all threads but the first to set it.
-    """
-    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
-
-
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread; the last to leave restores the number."""
     limit = _limit
     with limit.lock:
         if limit.inside == 0:
-            found = _controller().lib_controllers
             if limit.saved is None:
                 limit.saved = [
-                    (library, library.get_num_threads()) for library in found
-                ]
-            for library in found:
-                _set_threads(library, 1)
+                    # Version 3.8 of threadpoolctl heeds only the first calling thread.
+                    (getattr(one, "_real_set_num_threads", one.set_num_threads),
+                     one.get_num_threads())
+                    for one in _controller().lib_controllers
+                ]  # fmt: skip
+            for set_threads, _ in limit.saved:
+                set_threads(1)
         limit.inside += 1
     try:
         yield
@@ -71,6 +65,6 @@ def one_blas_thread() -> Iterator[None]:
         with limit.lock:
             limit.inside -= 1
             if limit.inside == 0:
-                for library, count in limit.saved:
-                    _set_threads(library, count)
+                for set_threads, count in limit.saved:
+                    set_threads(count)
                 limit.saved = None

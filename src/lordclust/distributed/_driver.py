@@ -15,7 +15,10 @@ from lordclust.choose.evidence import COVARIANCE_UP_TO, N_COMPONENTS
 from lordclust.distributed._crew import Crew, LostError, again
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._samples import Origin, Tally
-from lordclust.methods import lord
+from lordclust.methods._choosing import choose_partition
+from lordclust.methods._descents import solve_from_starts
+from lordclust.methods._request import FitRequest, Samples
+from lordclust.methods.lord import BLoRD
 from lordclust.result import SolverResult
 from lordclust.solver.omega import make_omega
 from lordclust.solver.path import solve_at
@@ -131,7 +134,7 @@ class WorkerSeeds(Seeds):
         return self.data.centres(self.cut, self.k)
 
 
-class Driver(lord.BLoRD):
+class Driver(BLoRD):
     """:class:`lordclust.BLoRD` whose rows are on workers.
 
     Seeds, candidates and the judge are those of one machine. V is solved on workers:
@@ -147,17 +150,17 @@ class Driver(lord.BLoRD):
         S, X, scales = data.graph(), None, None
         if self._is_precomputed():
             S = check_similarity(S)
-        elif self._chooses():
+        elif any(self._automatic()):
             X, scales = data.scores(k), data.scales()
         self.rows = WorkerRows(crew, omega.mu)
         self._seeds_from = partial(WorkerSeeds, data)
-        request = lord.FitRequest(X, omega, shares, None, None, scales)
+        exact = self._rounds_exactly(omega)
+        request = FitRequest(
+            Samples(X, omega.weight > 0), omega, shares, exact, scales=scales
+        )
         problem = self.problem_class.of(S, omega)
-        if self._chooses():
-            solution = self._choose(problem, request)
-        else:
-            solution = self._solve(problem, self._starts(problem, request), request)
-        self._keep(solution, S, X)
+        solve = choose_partition if any(self._automatic()) else solve_from_starts
+        self._keep(solve(self, problem, request), S, request)
         low, high = problem.spectrum
         self.eigenvalues_ = low + problem.shift, high + problem.shift
         return self.rows

@@ -31,7 +31,7 @@ from lordclust.distributed._keeper import LOST
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._spectrum import check_symmetric, spectrum
 from lordclust.graph import KNNGraph
-from lordclust.methods.lord import numbered
+from lordclust.methods._rounding import numbered
 from lordclust.rounding.labels import membership_from, order_by_size
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import walk
@@ -210,7 +210,7 @@ class BLoRD(BaseEstimator):
                 'tau="blocks" needs S on one machine, got start="path". Use '
                 'start="auto", or tau="n".'
             )
-        if not driver._chooses():
+        if not any(driver._automatic()):
             driver.n_jobs = 1  # the workers follow one path at a time
         return driver
 
@@ -221,7 +221,7 @@ class BLoRD(BaseEstimator):
         build = None
         if not graph:
             knn = self.affinity if isinstance(self.affinity, KNNGraph) else KNNGraph()
-            build = GraphBuilder(knn, keep=driver._chooses())
+            build = GraphBuilder(knn, keep=any(driver._automatic()))
             if not whole:
                 build.check = self._check_memory
         crew = Crew(client, sources, graph=graph, build=build)

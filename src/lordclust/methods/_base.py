@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,7 @@ from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import Affinity, find_affinity
 from lordclust.graph.gower import Columns
 from lordclust.methods import _callbacks as callbacks
+from lordclust.methods._docstrings import completed
 from lordclust.methods._new_samples import NewSamples
 from lordclust.methods._saving import SavedModel
 from lordclust.result import Run
@@ -52,6 +53,12 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
     takes_sparse: ClassVar[bool] = True
 
     n_clusters: int
+
+    def __init_subclass__(cls, *, texts: type | None = None, **kwargs: Any) -> None:
+        """Complete the docstring from the bases, and from the class ``texts``."""
+        super().__init_subclass__(**kwargs)
+        others = [*cls.__mro__[1:], *([] if texts is None else [texts])]
+        cls.__doc__ = completed(cls.__doc__, [one.__doc__ or "" for one in others])
 
     def _is_precomputed(self) -> bool:
         """Return whether X holds similarities, or distances for a KNNGraph."""
@@ -161,9 +168,35 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
 class RestartClusterer(Clusterer):
     """A method run from several starts, of which the best objective is kept.
 
-    A method adds its parameters and ``_solve``. Parameters with these names mean the
-    same in every method, and are checked here: ``n_clusters, affinity,
-    n_init, max_iter, tol, random_state, max_dense, verbose``.
+    A method adds its parameters and ``_solve``. Parameters with these names, and
+    ``n_init, max_iter, tol, max_dense``, mean the same in every method, and are checked
+    here. The docstring of a method refers to a text below by the name alone.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
+    metric : str, default="euclidean"
+        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
+    n_neighbors : int, optional
+        Number of nearest neighbours. By default floor(log2 n) + 1.
+    random_state : int, RandomState or None, default=None
+        Seed for the random starts.
+    verbose : int, default=0
+        If positive, print each finished step.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
+    sizes_ : ndarray of int, shape (k,)
+        Number of samples in each cluster.
+    all_objectives_ : ndarray of shape (n_init,)
+        Final objective of every start.
+    affinity_matrix_ : ndarray or csr_array, shape (n, n)
+        The similarity S.
     """
 
     #: The number of starts that ``n_init="auto"`` stands for.

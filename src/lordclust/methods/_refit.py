@@ -1,4 +1,4 @@
-"""The same model for other data: old clusters keep their numbers and names."""
+"""Models of clusters that exist already: those of other labels, or of other data."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.typing import ArrayLike, Graph, IntArray
-from lordclust._core.validation import is_auto
+from lordclust._core.validation import check_choice, is_auto
 from lordclust.result import Change
 
 
@@ -83,6 +83,64 @@ class RefitModel:
         model.change_ = Change(np.append(number, -1)[before], model.labels_)
         _keep_names(self, model, number)
         fitted: Self = model
+        return fitted
+
+
+class LabelledModel:
+    """``from_labels`` for the models that calibrate given labels."""
+
+    @classmethod
+    def from_labels(
+        cls, X: Graph, labels: ArrayLike, *, noise: str = "join", **parameters: Any
+    ) -> Self:
+        """Return a fitted model whose clusters are those of another clustering.
+
+        It has calibrated probabilities for these labels, and all that a fitted model
+        can do: predict, save, exact sizes, doubt.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d), or (n, n) if precomputed
+            Samples, or their similarities with ``affinity="precomputed"``.
+        labels : array-like of int, shape (n,)
+            Clusters 0 to k-1, which keep their numbers; also as texts such as "0", as
+            scanpy stores those of Leiden.
+        noise : {"join", "keep"}, default="join"
+            What becomes of samples labelled -1 (the noise of HDBSCAN, for example):
+            they get the cluster of their neighbours, or stay outliers.
+        **parameters
+            Of the constructor.
+
+        Returns
+        -------
+        model : BLoRD
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> from sklearn.cluster import KMeans
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> labels = KMeans(3, random_state=0).fit_predict(X)
+        >>> model = BLoRD.from_labels(X, labels)
+        >>> bool((model.labels_ == labels).all())
+        True
+        """
+        check_choice(noise, ("join", "keep"), "noise")
+        y = np.asarray(labels)
+        if y.dtype.kind not in "iu":
+            try:
+                y = y.astype(str).astype(np.int64)
+            except ValueError:
+                raise TypeError(
+                    f"labels must be whole numbers from 0, or -1, got {y.dtype}. "
+                    "Number them, for example by pandas.factorize(labels)[0]."
+                ) from None
+        if noise == "keep" and y.min(initial=0) < 0:
+            parameters = {"outliers": y < 0, **parameters}
+        k = int(y.max(initial=0)) + 1
+        model: Any = cls(**{"n_clusters": k, **parameters, "start": y})
+        fitted: Self = model.fit(X)
         return fitted
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import Graph, Json
+from lordclust._core.typing import FloatArray, Graph, IntArray, Json
 from lordclust._core.validation import check_indices, check_similarity, check_tau
 from lordclust._version import __version__
 from lordclust.files.archive import Arrays, read_archive, write_archive
@@ -222,11 +222,54 @@ class SavedModel:
 class SavedProbabilities(SavedModel):
     """``save`` and ``load`` for the models over Omega(mu)."""
 
+    # Set by fit.
+    labels_: IntArray
+    membership_: Graph
+    _nats: FloatArray
+
     def _packed_state(self, arrays: Arrays, *, graph: bool, samples: bool) -> Json:
-        return _packed_solution(self, arrays, graph, samples)
+        names = [*ARRAYS, *_numbers_of(self)]
+        state = {name: _packed(getattr(self, name), name, arrays) for name in names}
+        if hasattr(self, "_nats"):
+            state["_nats"] = _packed(self._nats, "_nats", arrays)
+        state |= _packed_input(self, arrays, samples)
+        if hasattr(self, "selection_"):
+            state["selection_"] = _packed_fields(self.selection_, "selection_", arrays)
+        if graph:
+            S = self.affinity_matrix_
+            state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
+            if hasattr(self, "_problem"):
+                state["problem"] = _packed_problem(self, arrays)
+        return state
 
     def _put_state(self, state: Json, arrays: Arrays) -> None:
-        _put_solution(self, state, arrays)
+        n, k = _unpacked(state["membership_"], arrays).shape
+        self.n_clusters_ = k
+        for name, (kinds, lengths) in ARRAYS.items():
+            array = _unpacked(state[name], arrays)
+            _check_array(
+                array, name, kinds, [{"n": n, "k": k, "2": 2}.get(c) for c in lengths]
+            )
+            setattr(self, name, array)
+        if not n or self.labels_.min() < -1 or self.labels_.max() >= k:
+            raise ValueError("labels_ are not clusters")
+        for name in ("membership_", "proportions_"):
+            _check_shares(getattr(self, name), name)
+        for name, kind in _numbers_of(self).items():
+            number = _unpacked(state[name], arrays)
+            if type(number) is not kind:
+                raise TypeError(f"{name} is {number!r}")
+            setattr(self, name, number)
+        if "_nats" in state:
+            self._nats = _unpacked(state["_nats"], arrays)
+            _check_array(self._nats, "_nats", "f", [n])
+        if sparse.issparse(self.membership_) != hasattr(self, "_nats"):
+            raise ValueError("membership_ and proba_top do not agree")
+        if "selection_" in state:
+            self.selection_ = _selection(_unpacked(state["selection_"], arrays), k)
+        _put_input(self, state, arrays, n)
+        if "affinity_matrix_" in state:
+            _put_graph(self, state, arrays, n)
 
 
 def load_model(path: str | Path) -> Any:
@@ -365,6 +408,15 @@ def _packed_parameters(estimator: BaseEstimator, arrays: Arrays) -> Json:
     return {name: _packed(value, name, arrays) for name, value in parameters.items()}
 
 
+def _packed_fields(record: Any, prefix: str, arrays: Arrays) -> Json:
+    """Return the fields of a dataclass."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {
+        name: _packed(value, f"{prefix}.{name}", arrays)
+        for name, value in values.items()
+    }
+
+
 # -- fitted attributes --------------------------------------------------------------
 
 
@@ -393,31 +445,20 @@ def _put_input(model: Any, state: Any, arrays: Arrays, n: int) -> None:
     if "recall_" in state:
         found = state["recall_"]
         model._recall = None if found is None else float(found)
-    _put_names(model, state.get("feature_names_in_"))
+    d, names = model.n_features_in_, state.get("feature_names_in_")
+    if names is not None:
+        if len(names) != d or not all(type(name) is str for name in names):
+            raise ValueError("feature_names_in_ are not a name for each feature")
+        model.feature_names_in_ = np.array(names, dtype=object)
     if model._has_metric("gower"):
-        _put_columns(model, _unpacked(state["columns"], arrays))
+        columns = _unpacked(state["columns"], arrays)
+        ranges, values = columns["ranges"], tuple(map(tuple, columns["categories"]))
+        fits = all(type(value) is str for one in values for value in one)
+        fits = fits and ranges.shape == (d,) and ranges.dtype == np.float64
+        if not fits or len(values) != d:
+            raise ValueError("columns are not those of the features")
+        model._columns = Columns(ranges, values)
     _put_samples(model, _unpacked(state.get("samples"), arrays), n)
-
-
-def _packed_solution(model: Any, arrays: Arrays, graph: bool, samples: bool) -> Json:
-    """Return the fitted attributes of a model over Omega(mu)."""
-    names = [*ARRAYS, *_numbers_of(model)]
-    state = {name: _packed(getattr(model, name), name, arrays) for name in names}
-    if hasattr(model, "_nats"):
-        state["_nats"] = _packed(model._nats, "_nats", arrays)
-    state |= _packed_input(model, arrays, samples)
-    if hasattr(model, "selection_"):
-        state["selection_"] = {
-            f.name: _packed(getattr(model.selection_, f.name), f"selection_.{f.name}",
-                            arrays)
-            for f in fields(Selection)
-        }  # fmt: skip
-    if graph:
-        S = model.affinity_matrix_
-        state["affinity_matrix_"] = _packed(S, "affinity_matrix_", arrays)
-        if hasattr(model, "_problem"):
-            state["problem"] = _packed_problem(model, arrays)
-    return state
 
 
 def _numbers_of(model: Any) -> dict[str, type]:
@@ -428,51 +469,16 @@ def _numbers_of(model: Any) -> dict[str, type]:
 def _packed_problem(model: Any, arrays: Arrays) -> Json:
     """Return the problem that was solved, with its graph only if it differs from S."""
     problem = model._problem
-    omega = {
-        f.name: _packed(getattr(problem.omega, f.name), f"problem.{f.name}", arrays)
-        for f in fields(Omega)
-    }
     same = problem.S is model.affinity_matrix_
     own = None if same else _packed(problem.S, "problem.S", arrays)
     spectrum = [float(value) for value in problem.spectrum]
     return {
-        "omega": omega,
+        "omega": _packed_fields(problem.omega, "problem", arrays),
         "spectrum": spectrum,
         "tau": model.tau_,
         "S": own,
         "shift": problem.shift,
     }
-
-
-def _put_solution(model: Any, state: Any, arrays: Arrays) -> None:
-    """Set the fitted attributes of a model over Omega(mu), or raise an error."""
-    n, k = _unpacked(state["membership_"], arrays).shape
-    model.n_clusters_ = k
-    for name, (kinds, lengths) in ARRAYS.items():
-        array = _unpacked(state[name], arrays)
-        _check_array(
-            array, name, kinds, [{"n": n, "k": k, "2": 2}.get(c) for c in lengths]
-        )
-        setattr(model, name, array)
-    if not n or model.labels_.min() < -1 or model.labels_.max() >= k:
-        raise ValueError("labels_ are not clusters")
-    for name in ("membership_", "proportions_"):
-        _check_shares(getattr(model, name), name)
-    for name, kind in _numbers_of(model).items():
-        number = _unpacked(state[name], arrays)
-        if type(number) is not kind:
-            raise TypeError(f"{name} is {number!r}")
-        setattr(model, name, number)
-    if "_nats" in state:
-        model._nats = _unpacked(state["_nats"], arrays)
-        _check_array(model._nats, "_nats", "f", [n])
-    if sparse.issparse(model.membership_) != hasattr(model, "_nats"):
-        raise ValueError("membership_ and proba_top do not agree")
-    if "selection_" in state:
-        model.selection_ = _selection(_unpacked(state["selection_"], arrays), k)
-    _put_input(model, state, arrays, n)
-    if "affinity_matrix_" in state:
-        _put_graph(model, state, arrays, n)
 
 
 def _check_shares(array: Graph, name: str) -> None:
@@ -508,26 +514,6 @@ def _check_array(
     values = array.data if sparse.issparse(array) else array
     if not fits or not np.isfinite(values).all():
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
-
-
-def _put_names(model: Any, names: list[str] | None) -> None:
-    """Set the names of the features, if there are any."""
-    if names is None:
-        return
-    if len(names) != model.n_features_in_ or not all(type(n) is str for n in names):
-        raise ValueError("feature_names_in_ are not a name for each feature")
-    model.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _put_columns(model: Any, columns: Any) -> None:
-    """Set the ranges and categories of the columns, for Gower's distance."""
-    ranges, categories = columns["ranges"], columns["categories"]
-    names = tuple(tuple(names) for names in categories)
-    texts = all(type(name) is str for one in names for name in one)
-    fits = ranges.shape == (model.n_features_in_,) and ranges.dtype == np.float64
-    if not (texts and fits and len(names) == len(ranges)):
-        raise ValueError("columns are not those of the features")
-    model._columns = Columns(ranges, names)
 
 
 def _put_samples(model: Any, X: Graph, n: int) -> None:

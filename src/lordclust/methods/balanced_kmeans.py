@@ -37,8 +37,7 @@ class BalancedKMeans(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     cluster_sizes : array-like of int, shape (n_clusters,), optional
         Number of samples in each cluster; they sum to n.
     proportions : array-like of shape (n_clusters,), optional
@@ -55,10 +54,7 @@ class BalancedKMeans(RestartClusterer):
         Maximum number of iterations of each start.
     tol : float, default=1e-6
         Tolerance on the relative decrease of the inertia.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------

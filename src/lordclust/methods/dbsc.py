@@ -39,8 +39,7 @@ class DBSC(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     alpha : float, default=0.01
         Weight of the labels in the embedding. Near 0, F stays at the eigenvectors of
         L; above 0.1, F soon follows the first labels, and the results of the starts
@@ -50,12 +49,7 @@ class DBSC(RestartClusterer):
         size costs about 2 beta / alpha of the gain of its right cluster.
     indicator : {"scaled", "plain"}, default="scaled"
         "plain" takes G = Y sqrt(k/n), the same if all clusters are equally large.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    affinity, metric, n_neighbors
     n_init : int or "auto", default="auto"
         Random starts ("auto": 10); the one with the smallest objective is kept.
     max_iter : int, default=100
@@ -65,15 +59,11 @@ class DBSC(RestartClusterer):
         of alpha k if that is larger.
     random_state : int, RandomState or None, default=None
         Seed for the random initial labels.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     embedding_ : ndarray of shape (n, k)
         FR, a column for each cluster: near G.
     objective_, n_iter_, converged_, history_
@@ -81,8 +71,7 @@ class DBSC(RestartClusterer):
         never rises.
     all_objectives_ : ndarray of shape (n_init,)
         Final objective of every start; not comparable between alphas or betas.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    affinity_matrix_
 
     Notes
     -----

@@ -59,15 +59,11 @@ class DCD(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="knn"
         How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative
         and should be sparse.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    metric, n_neighbors
     init : {"ncut", "random"} or array of shape (n, n_clusters), default="ncut"
         "ncut": the labels of one k-means run on the eigenvectors of the normalised
         cut, as indicators + 0.2. "random": uniformly random memberships, much worse.
@@ -85,17 +81,13 @@ class DCD(RestartClusterer):
     algorithm : {"fast", "paper"}, default="fast"
         See above. "paper" takes short steps: it needs ``tol=1e-6`` and thousands of
         iterations.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, ordered by decreasing size.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     membership_ : ndarray of shape (n, k)
         W: rows sum to 1.
     objective_ : float
@@ -107,10 +99,7 @@ class DCD(RestartClusterer):
         The prior of the kept solution.
     n_iter_, converged_, history_
         Of the last descent, with alpha = 1, of the kept start.
-    all_objectives_ : ndarray of shape (n_init,)
-        Objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

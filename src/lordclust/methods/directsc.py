@@ -47,17 +47,11 @@ class DirectSC(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     lam : float or "auto", default="auto"
         Weight of the trace. "auto" searches for one that gives k components. With a
         number, W and F are improved in turn at this lam.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    affinity, metric, n_neighbors
     max_iter : int, default=30
         Maximum number of updates of W and F.
     tol : float, default=1e-6
@@ -66,15 +60,11 @@ class DirectSC(RestartClusterer):
         Unused: the algorithm is deterministic.
     random_state : int, RandomState or None, default=None
         Unused: the algorithm is deterministic.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     W_ : csr_array of shape (n, n)
         The learned graph; rows sum to 1.
     n_components_ : int
@@ -88,8 +78,7 @@ class DirectSC(RestartClusterer):
         stays the same.
     all_objectives_ : ndarray of shape (1,)
         ``objective_``: nothing is random.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    affinity_matrix_
 
     Notes
     -----

@@ -40,8 +40,7 @@ class DSDC(EmbeddingMixin, RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     sphere : {"exact", "lstsq"}, default="exact"
         How P is found. "lstsq" is the authors' least squares for centre and radius:
         the same P in general position. With n < d + 2 samples, or samples that lie on
@@ -56,15 +55,13 @@ class DSDC(EmbeddingMixin, RestartClusterer):
         Tolerance on the largest error of a row sum of B.
     random_state : int, RandomState or None, default=None
         Seed for the starts of k-means.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each sample, 0 to k-1, ordered by decreasing size.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     scaling_ : ndarray of shape (n,)
         c.
     embedding_ : ndarray of shape (n, d + 1)

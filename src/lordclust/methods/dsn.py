@@ -22,47 +22,23 @@ class DSN(PreparedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
-        a sparse S is converted to a dense one.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
-    normalize : {"sym", "sum"} or None, default="sym"
-        The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
-        so that its rows sum to 1 on average. None: S as it is.
-    diagonal : {"auto", "one", "zero"}, default="auto"
-        Self-similarity: as large as the largest similarity, or zero. "auto": "one"
-        if S is normalised, "zero" if not.
+    n_clusters, affinity, metric, n_neighbors, normalize, diagonal
     solver : {"newton", "dykstra", "von_neumann"}, default="newton"
         "newton": a few exact steps. "dykstra": the same Z by many sweeps.
         "von_neumann": the published algorithm.
-    n_init : int or "auto", default="auto"
-        Starts of k-means ("auto": 20).
+    n_init
     max_iter : int, default=2000
         Maximum number of Newton steps or sweeps.
     tol : float, default=1e-8
         Tolerance on the largest error of a row sum of Z.
-    random_state : int, RandomState or None, default=None
-        Seed for k-means; Z is deterministic.
+    random_state
     max_dense : int, default=10000
         Largest number of samples: three n x n matrices are stored.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
-    affinity_matrix_ : ndarray of shape (n, n)
-        Z.
-    embedding_ : ndarray of shape (n, k)
-        The leading eigenvectors of Z, rows scaled to length 1.
+    labels_, sizes_, affinity_matrix_, embedding_
     residual_ : float
         Largest error of a row sum of Z.
     objective_ : float

@@ -27,50 +27,24 @@ class DvD(PreparedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     c1 : float, default=0.9
         Smallest k-th eigenvalue of Z, at most 1.
     c2 : float, default=0.5
         Largest (k+1)-th eigenvalue of Z, from 0 to c1.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
-        a sparse S is converted to a dense one.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
-    normalize : {"sym", "sum"} or None, default="sym"
-        The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
-        so that its rows sum to 1 on average. None: S as it is.
-    diagonal : {"auto", "one", "zero"}, default="auto"
-        Self-similarity: as large as the largest similarity, or zero. "auto": "one"
-        if S is normalised, "zero" if not.
+    affinity, metric, n_neighbors, normalize, diagonal
     rho : float, default=5.0
         First penalty of ADMM. It grows while the residual does not shrink.
-    n_init : int or "auto", default="auto"
-        Starts of k-means ("auto": 20).
+    n_init
     max_iter : int, default=300
         Maximum number of steps.
     tol : float, default=3e-4
         Tolerance on ``residual_``.
-    random_state : int, RandomState or None, default=None
-        Seed for k-means; Z is deterministic.
-    max_dense : int, default=5000
-        Largest number of samples: several n x n matrices are stored.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, max_dense, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
-    affinity_matrix_ : ndarray of shape (n, n)
-        Z.
-    embedding_ : ndarray of shape (n, k)
-        The leading eigenvectors of Z, rows scaled to length 1.
+    labels_, sizes_, affinity_matrix_, embedding_
     eigenvalues_ : ndarray of shape (k + 1,), or (k,) if k = n
         The largest eigenvalues of Z; the last two should be above c1 and below c2.
     residual_ : float

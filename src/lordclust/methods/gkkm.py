@@ -46,8 +46,7 @@ class GKKM(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="self_tuning"
         How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
         self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
@@ -70,16 +69,14 @@ class GKKM(RestartClusterer):
         Unused: the algorithm is deterministic.
     random_state : int, RandomState or None, default=None
         Unused: the algorithm is deterministic.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     objective_ : float
         E.
     error_path_ : ndarray of shape (k,)
@@ -92,8 +89,7 @@ class GKKM(RestartClusterer):
         kept runs ended before ``max_iter``.
     all_objectives_ : ndarray of shape (1,)
         E.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    affinity_matrix_
 
     Notes
     -----

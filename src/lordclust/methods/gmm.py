@@ -50,18 +50,14 @@ class GMM(RestartClusterer):
         Maximum number of iterations of each start.
     tol : float, default=1e-4
         Tolerance on the gain of the mean log-likelihood.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable component of each sample, 0 to k-1. Components of equal
         share are ordered by decreasing size, others as in ``proportions``.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     membership_ : ndarray of shape (n, k)
         P(y_i = j | x_i): the responsibilities.
     means_ : ndarray of shape (k, d)
@@ -74,8 +70,7 @@ class GMM(RestartClusterer):
         Mean log-likelihood of a sample.
     n_iter_, converged_, history_
         Of the kept start.
-    all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start.
+    all_objectives_
 
     Notes
     -----

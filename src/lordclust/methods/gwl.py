@@ -47,17 +47,11 @@ class GWL(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     proportions : array-like of shape (n_clusters,), optional
         Shares of the clusters, summing to 1; equal by default. The mean membership
         of cluster j is exactly ``proportions[j]``.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    affinity, metric, n_neighbors
     cost : {"adjacency", "heat"}, default="adjacency"
         C: S divided by its largest entry, or the heat kernel exp(-t L) of its
         normalised Laplacian (a full matrix: at most 5000 samples).
@@ -79,18 +73,14 @@ class GWL(RestartClusterer):
         Tolerance. "proximal": on the mass that a step moves, in units of the mass that
         distinguishes T from the product of its marginals. "conditional_gradient": on
         the relative change of the objective.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         The most probable cluster of each sample, 0 to k-1. Clusters of equal share
         are ordered by decreasing size, others as in ``proportions``.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     membership_ : ndarray of shape (n, k)
         n T: rows sum to 1, column means are ``proportions``.
     plan_ : ndarray of shape (n, k)
@@ -101,10 +91,7 @@ class GWL(RestartClusterer):
         The Gromov-Wasserstein loss.
     n_iter_, converged_, history_
         Of the kept start; ``history_`` never increases.
-    all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

@@ -54,8 +54,7 @@ class KKM(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="self_tuning"
         How S is computed from X, as in :class:`lordclust.BLoRD`: by default the full
         self-tuning kernel with diagonal 1. S may be any symmetric matrix, dense or
@@ -85,18 +84,14 @@ shape (n,), default="random_points"
     dense_up_to : int, default=10000
         With more samples the self-tuning kernel is not stored but recomputed from X
         in blocks at every step. Other affinities are always stored.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
         Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
         None is empty.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     objective_ : float
         E for S itself, without the shift.
     all_objectives_ : ndarray of shape (n_init,)

@@ -14,7 +14,7 @@ from lordclust._core.typing import Graph, IntArray
 from lordclust._core.validation import check_count
 from lordclust.choose.evidence import Evidence
 from lordclust.choose.n_clusters import best_n_clusters
-from lordclust.methods._weightless import selected
+from lordclust.methods._left_out import selected
 from lordclust.methods.lord import BLoRD
 
 #: Clusters with fewer samples are not split.

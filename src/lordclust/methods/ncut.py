@@ -11,12 +11,13 @@ from lordclust._core.validation import check_choice, check_nonnegative
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.labels import (
+    EPS,
     kmeans_labels,
     labels_of_all,
     nearly_orthogonal_rows,
     pivoted_qr_labels,
     placed_rows,
-    rotate_from,
+    rotate,
 )
 from lordclust.rounding.spectral import (
     Eigen,
@@ -45,14 +46,7 @@ class NCut(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_clusters, affinity, metric, n_neighbors
     assign : {"discretize", "kmeans", "cluster_qr"}, default="discretize"
         How eigenvectors become labels: Yu and Shi's rotation; k-means on the rows,
         as ``sklearn.cluster.SpectralClustering`` does; or the pivoted QR
@@ -65,17 +59,11 @@ class NCut(RestartClusterer):
         Starts of the discretisation (its first row) or of k-means ("auto": 10).
     max_iter : int, default=100
         Maximum number of iterations of the discretisation.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     objective_ : float
         The normalised cut of the labels in S. A cluster without edges counts 1.
     eigenvalues_ : ndarray of shape (k,)
@@ -90,8 +78,7 @@ class NCut(RestartClusterer):
         ||F R - Y||_F^2 at each iteration of the discretisation.
     all_objectives_ : ndarray of shape (n_init,)
         Normalised cut of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    affinity_matrix_
 
     Notes
     -----
@@ -171,7 +158,7 @@ class NCut(RestartClusterer):
             F = U[placed]
             firsts = np.array([rng.integers(len(F)) for rng in rngs])
             for rows in nearly_orthogonal_rows(F, firsts):
-                found = rotate_from(F, F[rows].T, max_iter=self.max_iter)
+                found = rotate(F, F[rows].T, max_iter=self.max_iter, tol=EPS)
                 yield Run(
                     labels_of_all(found.labels, placed), found.objective, found.n_iter,
                     found.converged, found.history,

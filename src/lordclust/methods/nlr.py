@@ -46,15 +46,11 @@ class NLR(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="knn"
         How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix; a multiple of I added to it makes no difference.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    metric, n_neighbors
     rank : int, optional
         Columns r of U, at least k. By default 2k.
     penalty : float, default=10.0
@@ -70,8 +66,7 @@ class NLR(RestartClusterer):
         Tolerance on the residual and the infeasibility.
     random_state : int, RandomState or None, default=None
         Seed for the starts and for k-means.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
@@ -79,8 +74,7 @@ class NLR(RestartClusterer):
         Clusters by k-means on the k leading left singular vectors of U; with
         ``rank=n_clusters``, the largest entry of each row of U. Ordered by decreasing
         size.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     U_ : ndarray of shape (n, r)
         The factor. U >= 0 and ||U||_F^2 = k hold to rounding.
     objective_ : float
@@ -93,10 +87,7 @@ class NLR(RestartClusterer):
         point.
     n_iter_, converged_, history_
         Of the kept start; ``history_`` is not monotone: the iterates are infeasible.
-    all_objectives_ : ndarray of shape (n_init,)
-        Objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

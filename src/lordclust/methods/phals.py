@@ -26,51 +26,25 @@ class PHALS(SymmetricFactorClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be
-        nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_clusters, affinity, metric, n_neighbors
     normalize : {None, "ncut"}, default=None
         None fits S itself, "ncut" fits D^-1/2 S D^-1/2 with D the degrees.
-    n_init : int or "auto", default="auto"
-        Random starts ("auto": 10); the one with the smallest objective is kept.
+    n_init
     max_iter : int, default=1000
         Maximum number of sweeps over the columns for each start.
     tol : float, default=1e-4
         Tolerance on the change ||V_new - V||_F / ||V||_F in a sweep.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        The largest entry of each row of V, 0 to k-1. Clusters are ordered by
-        decreasing size, then by their first sample. Isolated vertices have a zero row
-        and join the largest cluster.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
-    membership_ : ndarray of shape (n, k)
-        Rows of V scaled to sum to 1; uniform for isolated vertices.
-    V_ : ndarray of shape (n, k)
-        The factor.
+    labels_, sizes_, membership_, V_
     objective_ : float
         1/2 ||S - VV'||_F^2, of the normalised S with ``normalize="ncut"``.
-    residual_ : float
-        ||V - max(V - (VV'V - SV) / ||V'V||_2, 0)||_F / ||V||_F: 0 where the conditions
-        of optimality hold.
+    residual_
     n_iter_, converged_, history_
         Of the kept start; ``history_`` is its objective after each sweep.
-    all_objectives_ : ndarray of shape (n_init,)
-        Final objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

@@ -51,15 +51,11 @@ class S3NMF(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="knn"
         How the first S is computed from X, as in :class:`lordclust.BLoRD`. S must be
         nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    metric, n_neighbors
     n_members : int, default=20
         Factorisations per round.
     n_rounds : int, default=10
@@ -80,8 +76,7 @@ class S3NMF(RestartClusterer):
         Seed for the starts of the members.
     n_init : int or "auto", default="auto"
         Unused: the members take the place of restarts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
@@ -89,8 +84,7 @@ class S3NMF(RestartClusterer):
         Labels of the member with the largest weight, 0 to k-1. Clusters are ordered
         by decreasing size, then by their first sample. Isolated vertices join the
         largest cluster.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    sizes_
     membership_ : ndarray of shape (n, k)
         Rows of its V scaled to sum to 1.
     V_ : ndarray of shape (n, k)

@@ -24,30 +24,17 @@ class SC(EmbeddingMixin, RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_clusters, affinity, metric, n_neighbors
     laplacian : {"sym", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2. "none": of S itself, the relaxation
         of kernel k-means.
     n_init : int or "auto", default="auto"
         Starts of k-means ("auto": 20); the one with the smallest objective is kept.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     embedding_ : ndarray of shape (n, k)
         The eigenvectors with rows of length 1; a vertex without edges has a row of
         zeros.
@@ -57,10 +44,7 @@ class SC(EmbeddingMixin, RestartClusterer):
         Sum of squared distances of the rows of ``embedding_`` to their centres.
     n_iter_, converged_, history_
         Iterations of the kept k-means run; ``history_`` is empty.
-    all_objectives_ : ndarray of shape (n_init,)
-        Objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

@@ -21,15 +21,11 @@ class SDP(LearnedAffinityClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    n_clusters
     affinity : str, KNNGraph or callable, default="knn"
         How S is computed from X, as in :class:`lordclust.BLoRD`. S may be any symmetric
         matrix. Its scale, and a multiple of I added to it, do not change Z.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    metric, n_neighbors
     n_init : int or "auto", default="auto"
         Starts of k-means on the eigenvectors ("auto": 20).
     max_iter : int, default=2000
@@ -41,15 +37,11 @@ class SDP(LearnedAffinityClusterer):
         Largest number of samples: six n x n matrices are stored.
     random_state : int, RandomState or None, default=None
         Seed for k-means; Z is deterministic.
-    verbose : int, default=0
-        If positive, print each finished step.
+    verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     affinity_matrix_ : ndarray of shape (n, n)
         Z: psd, with row sums 1 and trace k to rounding. Entries may be negative
         within the tolerance.

@@ -29,18 +29,7 @@ class SDS(PreparedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
-        a sparse S is converted to a dense one.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
-    normalize : {"sym", "sum"} or None, default="sym"
-        The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
-        so that its rows sum to 1 on average. None: S as it is.
+    n_clusters, affinity, metric, n_neighbors, normalize
     diagonal : {"auto", "one", "zero"}, default="auto"
         Self-similarity: as large as the largest similarity, or zero. "auto": "one"
         if S is normalised, "zero" if not. It only affects the degrees: with tr Z
@@ -59,29 +48,19 @@ class SDS(PreparedClusterer):
         Whether tr Z = k.
     mu, rho : float, default=1.0 and 1.1
         Initial penalty of the augmented Lagrangian and its growth; for "rank".
-    n_init : int or "auto", default="auto"
-        Starts of k-means ("auto": 20).
+    n_init
     max_iter : int, default=300
         Maximum number of steps.
     tol : float, default=1e-5
         Tolerance on the relative change of Z ("kyfan") or ``residual_`` ("rank").
-    random_state : int, RandomState or None, default=None
-        Seed for k-means; Z is deterministic.
-    max_dense : int, default=5000
-        Largest number of samples: several n x n matrices are stored.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, max_dense, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     affinity_matrix_ : ndarray of shape (n, n)
         Z; its constraints hold to 1e-10.
-    embedding_ : ndarray of shape (n, k)
-        The leading eigenvectors of Z, rows scaled to length 1.
+    embedding_
     blockness_ : float
         Sum of the k smallest eigenvalues of I - Z: 0 for k blocks or more.
     residual_ : float

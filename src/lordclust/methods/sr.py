@@ -28,14 +28,7 @@ class SR(RestartClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    affinity : str, KNNGraph or callable, default="knn"
-        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative.
-    metric : str, default="euclidean"
-        Distance of the nearest neighbours, as in :class:`lordclust.graph.KNNGraph`.
-    n_neighbors : int, optional
-        Number of nearest neighbours. By default floor(log2 n) + 1.
+    n_clusters, affinity, metric, n_neighbors
     laplacian : {"sym", "rw", "none"}, default="sym"
         "sym": eigenvectors of D^-1/2 S D^-1/2, D the degrees. "rw": D^-1/2 times
         these, which solve (D - S) u = lambda D u. "none": eigenvectors of S itself.
@@ -48,17 +41,11 @@ class SR(RestartClusterer):
     tol : float, default=1e-8
         Stop when the labels do not change, or the objective falls by at most this
         fraction of ||F||_F^2 + n.
-    random_state : int, RandomState or None, default=None
-        Seed for the random starts.
-    verbose : int, default=0
-        If positive, print each finished step.
+    random_state, verbose
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
-        Clusters 0 to k-1, ordered by decreasing size, then by their first sample.
-    sizes_ : ndarray of int, shape (k,)
-        Number of samples in each cluster.
+    labels_, sizes_
     objective_ : float
         ||F R - Y||_F^2 over the samples with a row in F.
     embedding_ : ndarray of shape (n, k)
@@ -69,10 +56,7 @@ class SR(RestartClusterer):
         Largest first; for "sym" and "rw" of D^-1/2 S D^-1/2.
     n_iter_, converged_, history_
         Of the kept start; ``history_`` is its objective after each iteration.
-    all_objectives_ : ndarray of shape (n_init,)
-        Objective of every start.
-    affinity_matrix_ : ndarray or csr_array, shape (n, n)
-        The similarity S.
+    all_objectives_, affinity_matrix_
 
     Notes
     -----

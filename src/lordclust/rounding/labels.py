@@ -220,10 +220,11 @@ class Rotation(NamedTuple):
 
 @one_blas_thread()
 def rotate(
-    F: FloatArray, labels: IntArray, *, max_iter: int = 100, tol: float = 1e-8
+    F: FloatArray, start: Graph, *, max_iter: int = 100, tol: float = 1e-8
 ) -> Rotation:
     """Minimise ||F R - Y||_F^2 over orthogonal R and one-hot Y, in turn.
 
+    ``start`` are labels, shape (n,), or an R, shape (k, k), which gives the labels.
     Given Y the best R is the Procrustes rotation of F'Y; given R the best label of a
     sample is the largest entry of its row of F R. A cluster that is empty at the end
     takes the worst-fitting sample of the largest one. The iterations stop when the
@@ -231,19 +232,20 @@ def rotate(
     """
     n, k = F.shape
     size = float(np.einsum("ij,ij->", F, F)) + n
+    labels = start if start.ndim == 1 else (F @ start).argmax(axis=1)
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
         Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
         R = procrustes(np.asarray((Y.T @ F).T))
         G = F @ R
-        before, labels = labels, G.argmax(axis=1)
-        history.append(size - 2 * _matched(G, labels).sum())
+        before, labels, fit = labels, G.argmax(axis=1), G.max(axis=1)
+        history.append(size - 2 * fit.sum())
         converged = np.array_equal(before, labels) or (
             len(history) > 1 and history[-2] - history[-1] <= tol * size
         )
-    labels = fill_empty(labels, _matched(G, labels), k)
-    objective = size - 2 * float(_matched(G, labels).sum())
+    labels = fill_empty(labels, fit, k)
+    objective = size - 2 * float(G[np.arange(n), labels].sum())
     return Rotation(
         labels, R, objective, len(history), bool(converged), np.array(history)
     )
@@ -256,13 +258,7 @@ def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
     rows of zeros are never chosen.
     """
     R = F[nearly_orthogonal_rows(F, np.array([first]))[0]].T
-    return rotate_from(F, R, max_iter=max_iter)
-
-
-@one_blas_thread()
-def rotate_from(F: FloatArray, R: FloatArray, *, max_iter: int = 100) -> Rotation:
-    """Return :func:`rotate` from the labels that R gives."""
-    return rotate(F, (F @ R).argmax(axis=1), max_iter=max_iter, tol=EPS)
+    return rotate(F, R, max_iter=max_iter, tol=EPS)
 
 
 @one_blas_thread()
@@ -308,11 +304,6 @@ def procrustes(M: FloatArray) -> FloatArray:
     """Return A B' of the thin SVD M = A diag(s) B', the maximiser of Tr(R'M)."""
     A, _, Bt = svd(M, full_matrices=False)
     return np.asarray(A @ Bt)
-
-
-def _matched(G: FloatArray, labels: IntArray) -> FloatArray:
-    """Return the entry of each row at its label."""
-    return np.asarray(np.take_along_axis(G, labels[:, None], axis=1)[:, 0])
 
 
 def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:

@@ -96,12 +96,8 @@ class Rows:
 
     def times(self, X: FloatArray, M: FloatArray) -> FloatArray:
         """Return X M for a small M."""
-        out = np.empty((len(X), M.shape[1]))
-
-        def work(i: int) -> None:
-            np.matmul(X[self.spans[i]], M, out=out[self.spans[i]])
-
-        self._each(work)
+        out, at = np.empty((len(X), M.shape[1])), self.spans
+        self._each(lambda i: np.matmul(X[at[i]], M, out=out[at[i]]))
         return out
 
 
@@ -153,7 +149,9 @@ def _iterate(
     """Return Ritz vectors of which the first k have converged."""
     low, high = bounds(A)
     scale = max(high - low, TINY)
-    m = _block_size(A.shape[0], k, known)
+    room = A.shape[0] - (0 if known is None else known.shape[1])
+    m = k + max(GUARD, int(GUARD_SHARE * k))
+    m = min(-(-m // 8) * 8, room)  # a multiple of 8 is fast
     X = random_block(keys, m)
     low = max(low, _lowest(rows, X[:, 0]))
     ritz = _ritz(rows, _without(rows, X, known))
@@ -182,12 +180,6 @@ def _iterate(
             X = np.hstack([ritz.X, fresh])
             ritz = _ritz(rows, _without(rows, X, known))
     return ritz
-
-
-def _block_size(n: int, k: int, known: FloatArray | None) -> int:
-    """Return the number of columns: k, and some more; a multiple of 8 is fast."""
-    room = n - (0 if known is None else known.shape[1])
-    return min(-(-(k + max(GUARD, int(GUARD_SHARE * k))) // 8) * 8, room)
 
 
 def _tolerances(ritz: Ritz, k: int, scale: float) -> FloatArray:
@@ -225,34 +217,20 @@ def _filtered(
     """
     n, m = ritz.X.shape
     width = int(np.clip(CACHED // n // 8 * 8, 8, m))
-    top, parts = float(ritz.values[done]), []
-    for start in range(done, m, width):
-        X = ritz.X[:, start : start + width].copy()
-        AX = ritz.AX[:, start : start + width].copy()
-        parts.append(_chebyshev(rows, X, AX, interval, top, degree))
-    return np.hstack(parts)
-
-
-def _chebyshev(
-    rows: Rows,
-    X: FloatArray,
-    AX: FloatArray,
-    interval: tuple[float, float],
-    top: float,
-    degree: int,
-) -> FloatArray:
-    """Return p(A) X by the three-term recurrence, in place of X and A X."""
     low, cut = interval
     centre, half = (cut + low) / 2, (cut - low) / 2
-    first = s = half / (top - centre)
-    Y = AX
-    Y -= centre * X
-    Y *= s / half
-    for _ in range(degree - 1):
-        after = 1 / (2 / first - s)
-        rows.step(Y, X, 2 * after / half, centre, s * after)
-        X, Y, s = Y, X, after
-    return Y
+    first, parts = half / (float(ritz.values[done]) - centre), []
+    for start in range(done, m, width):
+        X = ritz.X[:, start : start + width].copy()
+        Y, s = ritz.AX[:, start : start + width].copy(), first
+        Y -= centre * X
+        Y *= s / half
+        for _ in range(degree - 1):  # the three-term recurrence
+            after = 1 / (2 / first - s)
+            rows.step(Y, X, 2 * after / half, centre, s * after)
+            X, Y, s = Y, X, after
+        parts.append(Y)
+    return np.hstack(parts)
 
 
 def _ritz(rows: Rows, X: FloatArray) -> Ritz:

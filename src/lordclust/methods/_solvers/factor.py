@@ -42,7 +42,27 @@ class Factor(NamedTuple):
 
 
 class SymmetricFactorClusterer(RestartClusterer):
-    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0, from random starts."""
+    """Minimise 1/2 ||S - VV'||_F^2 over V >= 0, from random starts.
+
+    Parameters
+    ----------
+    n_init : int or "auto", default="auto"
+        Random starts ("auto": 10); the one with the smallest objective is kept.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        The largest entry of each row of V, 0 to k-1. Clusters are ordered by
+        decreasing size, then by their first sample. Isolated vertices have a zero row
+        and join the largest cluster.
+    membership_ : ndarray of shape (n, k)
+        Rows of V scaled to sum to 1; uniform for isolated vertices.
+    V_ : ndarray of shape (n, k)
+        The factor.
+    residual_ : float
+        ||V - max(V - (VV'V - SV) / ||V'V||_2, 0)||_F / ||V||_F: 0 where the conditions
+        of optimality hold.
+    """
 
     normalize: str | None
 

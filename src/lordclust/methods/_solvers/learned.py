@@ -50,7 +50,33 @@ class LearnedAffinityClusterer(EmbeddingMixin, RestartClusterer):
 
 
 class PreparedClusterer(LearnedAffinityClusterer):
-    """Learn a Z close to S after ``normalize`` and ``diagonal``."""
+    """Learn a Z close to S after ``normalize`` and ``diagonal``.
+
+    Parameters
+    ----------
+    affinity : str, KNNGraph or callable, default="knn"
+        How S is computed from X, as in :class:`lordclust.BLoRD`. S must be nonnegative;
+        a sparse S is converted to a dense one.
+    normalize : {"sym", "sum"} or None, default="sym"
+        The result depends on the scale of S. "sym": D^-1/2 S D^-1/2. "sum": S scaled
+        so that its rows sum to 1 on average. None: S as it is.
+    diagonal : {"auto", "one", "zero"}, default="auto"
+        Self-similarity: as large as the largest similarity, or zero. "auto": "one"
+        if S is normalised, "zero" if not.
+    n_init : int or "auto", default="auto"
+        Starts of k-means ("auto": 20).
+    random_state : int, RandomState or None, default=None
+        Seed for k-means; Z is deterministic.
+    max_dense : int, default=5000
+        Largest number of samples: several n x n matrices are stored.
+
+    Attributes
+    ----------
+    affinity_matrix_ : ndarray of shape (n, n)
+        Z.
+    embedding_ : ndarray of shape (n, k)
+        The leading eigenvectors of Z, rows scaled to length 1.
+    """
 
     normalize: str | None
     diagonal: str
