@@ -96,8 +96,9 @@ def test_twenty_copies_have_weight_one():
 
 
 def test_only_copies_among_the_neighbours():
-    S = KNNGraph(2).build(np.repeat([[0.0], [1.0]], 20, axis=0))
-    assert (S.data == 1.0).all()
+    S = KNNGraph(2).build(np.repeat([[0.0], [1.0]], 20, axis=0)).toarray()
+    assert set(np.unique(S[:20, :20])) == {0.0, 1.0}
+    assert set(np.unique(S[:20, 20:]).round(6)) == {0.0, round(np.exp(-1), 6)}
 
 
 @pytest.mark.parametrize("power", [-500, -40, 40, 500])
@@ -300,3 +301,35 @@ def test_what_a_graph_cannot_transform():
     graph = KNNGraph(metric="precomputed").fit(cdist(LINE, LINE))
     with pytest.raises(ValueError, match="has no samples to compare new ones with"):
         graph.transform(cdist(LINE, LINE))
+
+
+class TestCrowds:
+    """Samples with more copies than neighbours."""
+
+    X = np.repeat([[0.0], [1.0], [2.0], [10.0]], [50, 50, 3, 50], axis=0)
+
+    def test_copies_do_not_hide_other_neighbours(self):
+        graph = KNNGraph(10)
+        S = graph.build(self.X)
+        others = self.X.ravel()[:, None] != self.X.ravel()
+        assert np.all((S.toarray() * others).sum(axis=1) > 0)
+        assert np.all((S.toarray() * ~others).sum(axis=1) > 0)  # nor each other
+        assert (S != S.T).nnz == 0
+
+    def test_their_scale_is_the_distance_of_a_different_neighbour(self):
+        graph = KNNGraph(10, scale_neighbor=2)
+        graph.build(self.X)
+        assert graph.scales_[0] == pytest.approx(graph.scales_[-1] * 2 / 9)
+
+    def test_every_copy_of_a_neighbour_is_met(self):
+        X = np.repeat([[0.0], [1.0]], 40, axis=0)
+        S = KNNGraph(8).build(X).toarray()
+        assert np.ptp((S[:40, 40:] > 0).sum(axis=0)) == 0
+
+    def test_without_crowds_nothing_changes(self):
+        X = np.random.default_rng(0).standard_normal((60, 2))
+        X[1] = X[0]
+        _, d, _ = knn.find_nearest(X, 7, "euclidean", 1)
+        graph = KNNGraph(7)
+        graph.build(X)
+        np.testing.assert_array_equal(graph.scales_, d[:, 6])

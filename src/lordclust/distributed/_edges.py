@@ -5,6 +5,7 @@ import numpy as np
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed import _neighbours as neighbours
 from lordclust.distributed._samples import SampleKeeper
+from lordclust.graph.kernel import with_copies
 
 
 class EdgeKeeper(SampleKeeper):
@@ -47,12 +48,10 @@ class EdgeKeeper(SampleKeeper):
         counts = [np.searchsorted(x, limits, "right") for x in bits]
         return np.asarray(np.sum(counts, axis=0))
 
-    async def floor_widths(self, targets: IntArray, floor: float | None) -> None:
-        """Raise small widths to the floor; without one all are 1."""
+    async def floor_widths(self, targets: IntArray, typical: float | None) -> None:
+        """Raise small widths, given the typical one; without it all are 1."""
         for block in set(self.scales) & set(targets.tolist()):
-            x = self.scales[block]
-            x = np.ones_like(x) if floor is None else np.maximum(x, floor)
-            self.scales[block] = x
+            self.scales[block] = with_copies(self.scales[block], typical)
 
     async def lend_widths(self, block: int, rows: IntArray) -> FloatArray:
         """Return widths of rows of a block."""

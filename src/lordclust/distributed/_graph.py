@@ -9,7 +9,7 @@ from lordclust._core.validation import check_count
 from lordclust.distributed._crew import Crew
 from lordclust.distributed._samples import Origin
 from lordclust.graph import KNNGraph
-from lordclust.graph.kernel import SCALE_FLOOR, unit_scale
+from lordclust.graph.kernel import unit_scale
 
 
 class GraphBuilder:
@@ -29,7 +29,7 @@ class GraphBuilder:
         self.graph, self.keep = graph, keep
         #: Called with the number of samples and of edges, before they are searched.
         self.check: Callable[[int, int], None] | None = None
-        self.floor: float | None = None
+        self.typical: float | None = None
         self.measured = False
 
     def __call__(self, crew: Crew, blocks: IntArray) -> None:
@@ -55,19 +55,16 @@ class GraphBuilder:
             crew.ask("drop_features")
         crew.ask("widths", nth)
         if not self.measured:
-            self.floor, self.measured = self._floor(crew), True
-        crew.ask("floor_widths", blocks, self.floor)
+            self.typical, self.measured = self._typical(crew), True
+        crew.ask("floor_widths", blocks, self.typical)
         crew.ask("weigh", q)
         crew.ask("gather_edges", blocks)
         crew.ask("join_edges", float(self.graph.include_self))
 
-    def _floor(self, crew: Crew) -> float | None:
-        """Return the least width allowed; None if all distances are 0."""
-        for which in ("widths", "distances"):
-            median = _median(crew, which)
-            if median is not None:
-                return SCALE_FLOOR * median
-        return None
+    def _typical(self, crew: Crew) -> float | None:
+        """Return the median positive width, or distance; None if all are 0."""
+        median = _median(crew, "widths")
+        return _median(crew, "distances") if median is None else median
 
 
 def _median(crew: Crew, which: str) -> float | None:

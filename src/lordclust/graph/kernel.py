@@ -9,7 +9,7 @@ from lordclust._core.memory import check_dense_memory
 from lordclust._core.typing import FloatArray, Samples
 from lordclust._core.validation import check_count
 
-#: Local scales are at least this fraction of their median; those of copies are 0.
+#: Local scales are at least this fraction of their median.
 SCALE_FLOOR = 1e-3
 #: Squared distances below this fraction of the squared norms are rounding error.
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
@@ -120,7 +120,7 @@ def self_tuning_kernel(X: Samples, scale_neighbor: int = 7) -> FloatArray:
     D = np.sqrt(_squared_distances(X, unit_scale(X)))
     nth = min(check_count(scale_neighbor, "scale_neighbor"), len(D) - 1)
     # Position 0 of a sorted row is a zero: the point itself or a copy of it.
-    sigma = floor_scales(np.partition(D, nth, axis=1)[:, nth], D)
+    sigma = local_scales(np.partition(D, nth, axis=1)[:, nth], D)
     return self_tuning_weights(D, sigma[:, None], sigma[None, :])
 
 
@@ -134,18 +134,31 @@ def self_tuning_weights(
     return weights
 
 
-def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
-    """Return the local scales, raised to at least 1e-3 of their median.
+def local_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
+    """Return the local scales of samples, given those of their distances.
 
-    A point with seven copies has sigma = 0. If that holds for all, the median
-    positive distance is used instead.
+    A sample with seven copies has sigma = 0, which says nothing about how far its other
+    neighbours are: it gets the median, as a small scale would cut it off from all of
+    them. Other scales are at least 1e-3 of the median.
     """
-    positive = sigma[sigma > 0]
-    if positive.size == 0:
-        positive = distances[distances > 0]
-    if positive.size == 0:  # only copies among the neighbours: all weights are 1
+    typical = typical_scale(sigma, distances)
+    return with_copies(sigma, typical)
+
+
+def with_copies(sigma: FloatArray, typical: float | None) -> FloatArray:
+    """Return scales in which zeros are replaced by the typical one; None means 1."""
+    if typical is None:  # only copies among the neighbours: all weights are 1
         return np.ones_like(sigma)
-    return np.maximum(sigma, SCALE_FLOOR * np.median(positive))
+    return np.where(sigma > 0, np.maximum(sigma, SCALE_FLOOR * typical), typical)
+
+
+def typical_scale(sigma: FloatArray, distances: FloatArray) -> float | None:
+    """Return the median positive scale, or distance, or None if all are 0."""
+    for lengths in (sigma, distances):
+        positive = lengths[lengths > 0]
+        if positive.size:
+            return float(np.median(positive))
+    return None
 
 
 def check_samples(

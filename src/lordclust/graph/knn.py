@@ -19,7 +19,14 @@ from lordclust._core.fork import openmp
 from lordclust._core.keys import sample_keys
 from lordclust._core.scales import different_scales
 from lordclust._core.threads import count_threads
-from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Samples
+from lordclust._core.typing import (
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    Graph,
+    IntArray,
+    Samples,
+)
 from lordclust._core.validation import check_count
 from lordclust._core.warn import ScaleWarning, warn_user
 from lordclust.graph import precomputed
@@ -27,7 +34,7 @@ from lordclust.graph.euclidean import SEARCH_SPACES
 from lordclust.graph.gower import Columns
 from lordclust.graph.kernel import (
     check_samples,
-    floor_scales,
+    local_scales,
     self_tuning_weights,
     unit_scale,
 )
@@ -231,7 +238,10 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         )  # fmt: skip
         if recall is not None:
             self.recall_ = recall
-        sigma = self.scales_ = floor_scales(d[:, nth - 1], d)
+        sigma = d[:, nth - 1]
+        if (crowd := d[:, q - 1] == 0).any() and metric != "nan_euclidean":
+            index, d, sigma = self._beyond_copies(X, metric, crowd, q, nth, (index, d))
+        sigma = self.scales_ = local_scales(sigma, d)
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
         fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions, a diagonal
@@ -240,6 +250,42 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         parts = weights.ravel(), index.ravel().astype(narrow), indptr
         W = sparse.csr_array(parts, shape=(n, n))
         return _joined(W, diagonal=float(self.include_self))
+
+    def _beyond_copies(
+        self,
+        X: Samples,
+        metric: str,
+        crowd: BoolArray,
+        q: int,
+        nth: int,
+        near: tuple[IntArray, FloatArray],
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return neighbours, distances and scales of samples among many copies.
+
+        A sample whose q nearest neighbours are copies of it would have no others. Half
+        of them are replaced by its nearest neighbours that are different, and its scale
+        is the distance of the nth of these.
+        """
+        index, d = near[0].copy(), near[1].copy()
+        rows = X.toarray() if sparse.issparse(X) else X
+        kinds, kind, copies = np.unique(
+            rows, axis=0, return_inverse=True, return_counts=True
+        )
+        kind = kind.ravel()
+        count = min(max(q, nth), len(kinds) - 1)
+        others, far, _ = find_nearest(kinds, count, metric, self.n_jobs)
+        first = np.cumsum(copies) - copies
+        place = np.argsort(kind, kind="stable")
+        rank = np.empty(len(kind), dtype=np.int64)
+        rank[place] = np.arange(len(kind)) - first[kind[place]]
+        some = min(q - q // 2, count)
+        of = others[kind[crowd], :some]
+        # Each copy meets another copy of a neighbour.
+        index[crowd, q - some : q] = place[first[of] + rank[crowd, None] % copies[of]]
+        d[crowd, q - some : q] = far[kind[crowd], :some]
+        sigma = d[:, nth - 1].copy()
+        sigma[crowd] = far[kind[crowd], min(nth, count) - 1]
+        return index, d, sigma
 
     def fit(self, X: Samples, y: object = None) -> Self:
         """Keep the samples, for ``transform``.
@@ -352,7 +398,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.n_neighbors is not None:
             q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
         near, sigma = precomputed.nearest_in(D, q, nth)
-        sigma = self.scales_ = floor_scales(sigma, near.data)
+        sigma = self.scales_ = local_scales(sigma, near.data)
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))

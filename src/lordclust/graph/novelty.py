@@ -19,7 +19,7 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray, Samples
 from lordclust.graph.extend import Extension
-from lordclust.graph.kernel import floor_scales
+from lordclust.graph.kernel import SCALE_FLOOR, typical_scale
 from lordclust.graph.knn import KNNGraph, find_nearest
 
 #: Steps of the walk.
@@ -99,7 +99,8 @@ def novelty_of_samples(X: Samples, graph: KNNGraph) -> Novelty:
     n, metric, search, recall = X.shape[0], graph.metric, graph.search, graph.recall
     q = graph.n_others(n)
     index, d, _ = find_nearest(X, q, metric, graph.n_jobs, search=search, recall=recall)
-    reach = np.log(floor_scales(d[:, -1], d))
+    least = SCALE_FLOOR * (typical_scale(d[:, -1], d) or 1 / SCALE_FLOOR)
+    reach = np.log(np.maximum(d[:, -1], least))
     extension = Extension(X, q, metric=metric, search=search, recall=recall)
     return Novelty(_by_lists(reach, index, n), extension)
 
