@@ -234,7 +234,7 @@ def test_the_score_by_hand(rng):
 
 @pytest.mark.parametrize("name", ["surprise", "balance", "features"])
 def test_balance_and_features_count_for_a_partition_and_surprise_against(name):
-    score = Score(10.0, 1.0, 0.5, 10.0)
+    score = Score(10.0, 1.0, 0.5, 10.0, 10.0)
     more = score._replace(**{name: getattr(score, name) + 1})
     assert (more.total > score.total) == (name != "surprise")
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
+from lordclust.choose.gaussian import Mixture
 from lordclust.graph.row_blocks import slices
 from lordclust.rounding.labels import named_like
 
@@ -110,6 +111,7 @@ def calibrated(
     stability: float = 1.0,
     *,
     known: IntArray | None = None,
+    mixture: Mixture | None = None,
     n_threads: int = 1,
 ) -> FloatArray:
     """Return memberships of given labels that are as certain as they should be.
@@ -130,6 +132,8 @@ def calibrated(
         :func:`partition_stability`.
     known : ndarray of int, shape (n,), optional
         Clusters that are certain, -1 if unknown.
+    mixture : Mixture, optional
+        Posteriors of Gaussian clusters, which count as far as clusters are Gaussian.
     n_threads : int, default=1
         Threads of large products.
 
@@ -158,6 +162,9 @@ def calibrated(
     P[walk.alone] = shares
     sure = stability * (1 - FLOOR)
     P = np.where(shares > 0, sure * P + (1 - sure) * shares, 0.0)
+    if mixture is not None:
+        P = mixture.trust * mixture.posterior + (1 - mixture.trust) * P
+        P = np.where(shares > 0, P, 0.0)
     if known is not None:
         rows = np.flatnonzero(known >= 0)
         P[rows] = 0.0

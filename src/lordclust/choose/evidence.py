@@ -29,6 +29,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.choose.gaussian import Mixture, fitted_mixture
 from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
@@ -61,8 +62,8 @@ class Score(NamedTuple):
     features : float
         Log Bayes factor of the clusters against one Gaussian, in nats per sample; 0
         without features.
-    on_graph : float
-        The surprise on S.
+    on_graph, on_reach : float
+        The surprise on S, and on the graph of one scale; the same if there is only one.
     nothing : float
         Surprise that counts as nothing.
     """
@@ -71,6 +72,7 @@ class Score(NamedTuple):
     balance: float
     features: float
     on_graph: float
+    on_reach: float
     nothing: float = NOTHING
 
     @property
@@ -128,17 +130,34 @@ class Evidence:
             self._seen[key] = self._score(labels)
         return self._seen[key]
 
+    def gain(self, labels: IntArray) -> FloatArray:
+        """Return the log Bayes factor on the first 1, 2, ... components."""
+        return gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
+
+    def mixture(self, labels: IntArray) -> Mixture | None:
+        """Return the Gaussian mixture reached from labels, or None without features.
+
+        It is fitted on the components that tell most of the labels.
+        """
+        gain = self.gain(labels)
+        if not gain.max(initial=0.0) > 0:
+            return None
+        Z = self.Z[:, : int(gain.argmax()) + 1]
+        return fitted_mixture(Z, labels, self.k, self.weight)
+
     def _score(self, labels: IntArray) -> Score:
         total = float(self.weight.sum())
         sizes = np.bincount(labels, self.weight, minlength=self.k)
-        gain = gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
+        gain = self.gain(labels)
         features = max(0.0, float(gain.max(initial=0.0))) / total
         surprise = [
             total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
         ]
         balance = entropy(sizes / total)
         nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
-        return Score(min(surprise), balance, features, surprise[0], nothing)
+        return Score(
+            min(surprise), balance, features, surprise[0], surprise[-1], nothing
+        )
 
 
 def gaussian_evidence(

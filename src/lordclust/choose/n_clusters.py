@@ -338,7 +338,8 @@ class _Judge:
         sizes = np.bincount(labels, self.weight, minlength=k)
         surprise = total * neighbour_surprise(self.edges, labels, k)
         gain = self._gain(labels, k, k - 1)
-        return Score(surprise, entropy(sizes / total), max(0.0, gain), surprise)
+        balance = entropy(sizes / total)
+        return Score(surprise, balance, max(0.0, gain), surprise, surprise)
 
     def _gain(self, labels: IntArray, k: int, count: int) -> float:
         """Return the log Bayes factor per sample on the leading components."""

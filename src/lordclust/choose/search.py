@@ -17,6 +17,7 @@ import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.choose.evidence import BALANCE, NOTHING, Evidence, Score
+from lordclust.choose.gaussian import Mixture
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import is_clear
@@ -24,7 +25,7 @@ from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
 from lordclust.solver.path import late_taus, solve_at
 from lordclust.solver.problem import Problem
-from lordclust.solver.seeds import Seeds, completed, smallest
+from lordclust.solver.seeds import EVEN, Seeds, completed, smallest
 from lordclust.solver.solve import (
     Limits,
     is_large,
@@ -47,7 +48,7 @@ NEARLY, FEW = 0.1, 0.01
 #: Surprise, in nats, below which clusters are separate on a graph of one scale.
 SEPARATE = 1e-3
 #: Labels from the graph or the features whose cells are searched.
-SEEDS = ("cut", "centres", "tree", "uneven_tree", "linkage", "gaps")
+SEEDS = ("cut", "centres", "tree", "uneven_tree", "linkage", "halves", "gaps")
 #: Approximate fraction of the work before the shares are changed.
 FIRST_ROUND = 0.6
 
@@ -123,6 +124,15 @@ class Candidate(NamedTuple):
     allowed: bool  # k clusters of some size, and no pieces of the graph mixed up
     broken: int = 0  # links, and known labels that their neighbours contradict
     objective: float = np.inf  # of B-LoRD
+    mixture: Mixture | None = None  # of Gaussians, reached from the labels
+
+    def renumbered(self, names: IntArray) -> "Candidate":
+        """Return it with clusters 0, 1, ... called by these names."""
+        mixture = self.mixture
+        if mixture is not None:
+            posterior = mixture.posterior[:, np.argsort(names)]
+            mixture = mixture._replace(posterior=posterior)
+        return self._replace(labels=names[self.labels], mixture=mixture)
 
     @property
     def evidence(self) -> float:
@@ -135,13 +145,25 @@ class Candidate(NamedTuple):
         return self.allowed, self.evidence
 
     @property
-    def is_clear(self) -> bool:
-        """Whether the clusters are separate: for a cut on S, otherwise on both graphs.
+    def is_even(self) -> bool:
+        """Whether no cluster is so small that it may be a group of outliers."""
+        return bool(len(self.sizes) * self.sizes.min() >= EVEN * self.sizes.sum())
 
-        Single linkage and trees find a gap on S wherever density varies.
+    @property
+    def is_separate(self) -> bool:
+        """Whether a graph sees next to nothing between the clusters."""
+        return self.allowed and self.broken == 0 and self.score.surprise < NOTHING
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the clusters are separate on every graph.
+
+        Single linkage and trees find a gap wherever density varies: for them the graph
+        of one scale must see nothing at all.
         """
-        clear = is_clear(self.score.on_graph, len(self.labels))
-        both = self.score.nothing == NOTHING and self.score.surprise < SEPARATE
+        n, one_scale = len(self.labels), self.score.nothing == NOTHING
+        clear = is_clear(self.score.on_graph, n) and is_clear(self.score.on_reach, n)
+        both = one_scale and self.score.on_reach < SEPARATE
         separate = self.source == "cut" or both
         return self.allowed and self.broken == 0 and clear and separate
 
@@ -168,9 +190,12 @@ def choose(
         if name == "gaps" and one.score.on_graph >= NOTHING:
             continue  # outliers, which single linkage always finds
         found.append(one)
-        if one.is_clear:
-            LOG.debug("seeds: the clusters of the %s are separate", name)
-            return one, _record(found, one)
+        if one.is_clear and one.is_even:
+            return _kept_at_once(found, one)
+    if separate := [one for one in found if one.is_separate]:
+        one = max(separate, key=lambda one: one.merit)
+        if one.is_clear and search.seeds.stand_apart(one.labels):
+            return _kept_at_once(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     large = np.prod(problem.omega.shape) >= LARGE
     promising = sorted(found, key=lambda one: one.merit)[-PROMISING if large else 0 :]
@@ -191,11 +216,21 @@ def choose(
         if best is before:
             break
     best = _smoothest(found, best)
+    if shares:
+        best = _by_posterior(problem.omega, search, best)
     LOG.debug(
         "choice: %s at tau %g, evidence %.3f, of %d partitions",
         best.source, best.tau, best.evidence, len(found),
     )  # fmt: skip
     return best, _record(found, best)
+
+
+def _kept_at_once(
+    found: list[Candidate], one: Candidate
+) -> tuple[Candidate, Selection]:
+    """Return clusters that are separate, and what they were compared with."""
+    LOG.debug("seeds: the clusters of the %s are separate", one.source)
+    return one, _record(found, one)
 
 
 def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
@@ -216,6 +251,20 @@ def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
     return other if other.score.on_graph < best.score.on_graph / 2 else best
 
 
+def _by_posterior(omega: Omega, search: Search, best: Candidate) -> Candidate:
+    """Return the best candidate with a mixture from it, and its labels if that holds.
+
+    No labels are better than the most probable ones if clusters are Gaussian. Nothing
+    else may be worse for it: pieces of the graph, links, sizes.
+    """
+    mixture = search.evidence.mixture(best.labels)
+    if mixture is not None and mixture.holds:
+        other = _judged(search, omega, mixture.labels, best.round, "Gaussians")
+        if other.allowed >= best.allowed and other.broken <= best.broken:
+            search.found.append(best := other)
+    return best._replace(mixture=mixture)
+
+
 def given(
     search: Search, omega: Omega, labels: IntArray
 ) -> tuple[Candidate, Selection]:
@@ -230,6 +279,12 @@ def _proposed(omega: Omega, seeds: Seeds) -> Iterator[tuple[str, IntArray]]:
         labels = getattr(seeds, name)
         if labels is not None:
             yield name, labels
+    if seeds.core is not None:
+        kept, inner = seeds.core
+        for name in SEEDS[:5]:
+            labels = getattr(inner, name)
+            if labels is not None:
+                yield f"{name} of the core", seeds.placed(labels, kept)
     known = omega.known
     if known is not None and len(np.unique(known[known >= 0])) == len(omega.mu):
         yield "known labels", completed(known, seeds)
@@ -368,7 +423,8 @@ def keeps_pieces(labels: IntArray, pieces: IntArray) -> bool:
     >>> keeps_pieces(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
     False
     """
-    linked = pieces >= 0
+    sizes = np.bincount(pieces[pieces >= 0]) if (pieces >= 0).any() else np.ones(1)
+    linked = (pieces >= 0) & (sizes[pieces] >= 0.1 * len(labels) / (labels.max() + 1))
     pairs = np.unique(np.stack([pieces[linked], labels[linked]]), axis=1)
     cut = len(np.unique(pairs[0])) < pairs.shape[1]
     joined = len(np.unique(pairs[1])) < pairs.shape[1]
@@ -386,5 +442,5 @@ def _record(found: list[Candidate], best: Candidate) -> Selection:
         features=np.array([one.score.features for one in found]),
         evidence=np.array([one.evidence for one in found]),
         sizes=np.array([np.sort(one.sizes)[::-1] for one in found]),
-        best=next(i for i, one in enumerate(found) if one is best),
+        best=next(i for i, one in enumerate(found) if one.labels is best.labels),
     )

@@ -80,12 +80,14 @@ def choose_partition(
     callbacks.step(model, "choice", max(0.0, 1 - sum(search.done)))
     if not auto.shares:
         return _within(model, problem, best, request.shares, selection, search)
-    labels = best.labels
     if not keeps_names:
         # Numbered by size: the shares to start from are equal.
-        labels = np.argsort(canonical_order(labels, omega.mu))[labels]
+        order = canonical_order(best.labels, omega.mu)
+        best = best.renumbered(np.argsort(order))
         if demands is not None and demands.bounds is not None:
-            labels = np.argsort(demands.bounds.matched(labels))[labels]
+            order = demands.bounds.matched(best.labels)
+            best = best.renumbered(np.argsort(order))
+    labels = best.labels
     while True:  # once more with the shares of labels that meet all demands
         cell, best = cell_of(labels, problem), best._replace(labels=labels)
         shares = cell.omega.mu**2
@@ -123,7 +125,7 @@ def _within(
         )
         P = calibrated(
             S, best.labels, mu, weight, stability,
-            known=omega.known, n_threads=n_threads,
+            known=omega.known, mixture=best.mixture, n_threads=n_threads,
         )  # fmt: skip
         V = (P * (omega.mass[:, None] / omega.mu)).astype(result.V.dtype)
         result = replace(result, V=V)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from lordclust._core.lazy import lazy_property
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 from lordclust.rounding.labels import lloyd_labels, named_like
 from lordclust.rounding.linkage import Reach, linkage_labels
 from lordclust.rounding.spectral import (
@@ -40,8 +41,16 @@ SMALLEST = 5
 SPREAD, SPREAD_AT_LEAST, SPREAD_TOL = 1000, 10, 1e-4
 #: From this many entries of V on, fewer starts are tried.
 VERY_LARGE = 2_000_000
-#: Iterations of k-means that move the clusters of the cut to their centres.
+#: Clusters this many times as far apart as neighbours are within are separate.
+APART = 3.0
+#: How often outliers are set aside at most.
+LAYERS = 10
+#: Clusters of fewer samples, as a fraction of an equal share, may be outliers.
+EVEN = 0.3
+#: Iterations of k-means that move clusters to their centres.
 LLOYD = 10
+#: Products with the samples that find the longest axis of a cluster.
+HALVING = 5
 
 
 class Seeds:
@@ -68,6 +77,66 @@ class Seeds:
     ) -> None:
         self.S, self.k, self.X = without_negative(S), n_clusters, X
         self.scales = scales
+        self.least, self.layer = UNEVEN * self.S.shape[0] / n_clusters, 0
+
+    @lazy_property
+    def core(self) -> "tuple[BoolArray, Seeds] | None":
+        """The samples outside very small clusters of the cut, and their seeds.
+
+        A group of outliers is the cheapest cut of all. It is set aside, and the rest
+        is cut again, until all clusters have some size; None if they have.
+        """
+        kept = np.bincount(self.cut, minlength=self.k)[self.cut] >= self.least
+        if kept.all() or kept.sum() < 2 * self.k or self.layer == LAYERS:
+            return None
+        rows = np.flatnonzero(kept)
+        inner = Seeds(
+            self.S[rows][:, rows],
+            self.k,
+            None if self.X is None else self.X[rows],
+            None if self.scales is None else self.scales[rows],
+        )
+        inner.least, inner.layer = self.least, self.layer + 1
+        deeper = inner.core
+        if deeper is None:
+            return kept, inner
+        kept[rows[~deeper[0]]] = False
+        return kept, deeper[1]
+
+    def stand_apart(self, labels: IntArray) -> bool:
+        """Return whether every small cluster is far from all others.
+
+        Groups of outliers are separate pieces of a graph, too. But unlike a cluster
+        they are not APART times as far from the rest as the longest edge of the
+        spanning tree inside clusters.
+        """
+        sizes = np.bincount(labels, minlength=self.k)
+        small = np.flatnonzero((sizes > 0) & (self.k * sizes < EVEN * len(labels)))
+        if len(small) == 0:
+            return True
+        if self.X is None or self.reach is None:
+            return False
+        tree = self._reach_tree.tocoo()
+        order = np.lexsort((self.reach.distance, self.reach.reach))
+        edge = order[tree.data.astype(int) - 1]
+        i, j = self.reach.i[edge], self.reach.j[edge]
+        inside = labels[i] == labels[j]
+        longest = self.reach.distance[edge][inside].max(initial=0.0)
+        for c in small:
+            rows = np.flatnonzero(labels == c)
+            rest = np.flatnonzero(labels != c)
+            A, B = self.X[rows], self.X[rest]
+            if sparse.issparse(A):
+                A, B = A.toarray(), B.toarray()
+            if cdist(A, B).min() < APART * longest:
+                return False
+        return True
+
+    def placed(self, labels: IntArray, kept: BoolArray) -> IntArray:
+        """Return labels of some samples, and of the others by what they are near."""
+        every = np.full(len(kept), -1, dtype=np.int64)
+        every[kept] = labels
+        return completed(every, self)
 
     @lazy_property
     def eigen(self) -> Eigen:
@@ -132,26 +201,37 @@ class Seeds:
     @lazy_property
     def centres(self) -> IntArray | None:
         """Labels of nearest centres, by k-means from those of the cut, if possible."""
-        sizes = np.bincount(self.cut, minlength=self.k)
-        if self.X is None or sizes.min() == 0:
+        return None if self.X is None else lloyd_from(self.X, self.cut, self.k)
+
+    @lazy_property
+    def halves(self) -> IntArray | None:
+        """Labels of nearest centres, by k-means from clusters that are cut in half.
+
+        The cluster of the largest scatter is divided across its longest axis, at its
+        mean, until there are k (Su and Dy, 2007): unlike the cut, it does not begin
+        with outliers. It is left out if the cut has no very small clusters.
+        """
+        if self.X is None or sparse.issparse(self.X):
             return None
-        Y = sparse.csr_array(
-            (1 / sizes[self.cut], self.cut, np.arange(len(self.cut) + 1)),
-            shape=(len(self.cut), self.k),
-        )
-        centres = Y.T @ self.X
-        dense = centres.toarray() if sparse.issparse(centres) else centres
-        return lloyd_labels(self.X, np.asarray(dense), LLOYD)
+        least = np.bincount(self.cut, minlength=self.k).min()
+        if self.k * least >= EVEN * len(self.cut):
+            return None
+        return lloyd_from(self.X, halved_labels(self.X, self.k), self.k)
 
     def starts(
         self, omega: Omega, draws: Sequence[int]
     ) -> list[tuple[str, FloatArray, bool]]:
         """Return starts with their names, and whether they are labels."""
-        found = [("cut", self.soft_start(self.cut, omega), True)]
+        cut, tree = self.cut, self.tree
+        if self.core is not None:
+            kept, inner = self.core
+            cut = self.placed(inner.cut, kept)
+            tree = None if inner.tree is None else self.placed(inner.tree, kept)
+        found = [("cut", self.soft_start(cut, omega), True)]
         if omega.shape[0] * omega.shape[1] >= VERY_LARGE:
             draws = draws[:1]
-        elif self.tree is not None:
-            found.append(("tree", self.soft_start(self.tree, omega), True))
+        elif tree is not None:
+            found.append(("tree", self.soft_start(tree, omega), True))
         mixtures = (self.mixed_start(omega, draw) for draw in draws)
         return found + [("mixture", V, False) for V in mixtures]
 
@@ -162,6 +242,10 @@ class Seeds:
         not matter, and the point is smooth on the graph.
         """
         U = self.eigen.vectors
+        if self.core is not None:
+            kept, inner = self.core
+            U = np.zeros((len(kept), inner.eigen.vectors.shape[1]))
+            U[kept] = inner.eigen.vectors
         U = U / np.maximum(np.abs(U).mean(axis=0), np.finfo(float).tiny)
         R = np.random.default_rng(seed).standard_normal((U.shape[1], len(omega.mu)))
         G = U @ R / np.sqrt(U.shape[1])
@@ -184,6 +268,40 @@ class Seeds:
     def sized_cut(self, omega: Omega) -> IntArray:
         """Return the labels of the cut, changed until they have the shares of Omega."""
         return sized_labels(self.S, matched(self.cut, omega), omega)
+
+
+def lloyd_from(X: Graph, labels: IntArray, k: int) -> IntArray | None:
+    """Return labels of nearest centres, by k-means from labels that are all used."""
+    sizes = np.bincount(labels, minlength=k)
+    if sizes.min() == 0:
+        return None
+    parts = 1 / sizes[labels], labels, np.arange(len(labels) + 1)
+    centres = sparse.csr_array(parts, shape=(len(labels), k)).T @ X
+    dense = centres.toarray() if sparse.issparse(centres) else centres
+    return lloyd_labels(X, np.asarray(dense), LLOYD)
+
+
+def halved_labels(X: FloatArray, k: int) -> IntArray:
+    """Return k clusters: the one of the largest scatter is cut in half, repeatedly.
+
+    Examples
+    --------
+    >>> halved_labels(np.array([[0.0], [1], [9], [10], [30]]), 3)
+    array([2, 2, 0, 0, 1])
+    """
+    labels, scatter = np.zeros(len(X), dtype=np.int64), np.zeros(k)
+    for new in range(1, k):
+        old = int(scatter.argmax())
+        rows = np.flatnonzero(labels == old)
+        Y = X[rows] - X[rows].mean(axis=0)
+        axis = Y[(Y * Y).sum(axis=1).argmax()]
+        for _ in range(HALVING):  # towards the direction of the largest variance
+            axis = Y.T @ (Y @ (axis / max(float(np.linalg.norm(axis)), TINY)))
+        labels[rows[Y @ axis > 0]] = new
+        for j in (old, new):
+            part = X[labels == j]
+            scatter[j] = ((part - part.mean(axis=0)) ** 2).sum() if len(part) else 0.0
+    return labels
 
 
 def smallest(n: int, k: int) -> float:
@@ -216,18 +334,37 @@ def completed(labels: IntArray, seeds: Seeds) -> IntArray:
     known, k = labels >= 0, seeds.k
     if known.all():
         return labels.copy()
-    fixed = np.eye(k)[labels] * known[:, None]
-    P = fixed.copy()
-    degree = np.maximum(degrees(seeds.S), TINY)[:, None]
+    rest = np.flatnonzero(~known)
+    S = seeds.S[rest]
+    degree = np.maximum(degrees(S), TINY)[:, None]
+    fixed = (S[:, known] @ np.eye(k)[labels[known]]) / degree
+    S, P = S[:, rest], np.zeros((len(rest), k))
     for turn in range(SPREAD):
-        before = P
-        P = np.where(known[:, None], fixed, (seeds.S @ P) / degree)
+        before, P = P, fixed + (S @ P) / degree
         # Labels spread along edges for as long as they reach further samples.
         same = np.array_equal(before.any(axis=1), P.any(axis=1))
         if turn >= SPREAD_AT_LEAST and same and np.abs(P - before).max() < SPREAD_TOL:
             break
-    largest = np.bincount(labels[known]).argmax()
-    return np.where(P.any(axis=1), P.argmax(axis=1), largest)
+    found = labels.copy()
+    found[rest] = P.argmax(axis=1)
+    lost = rest[~P.any(axis=1)]
+    if len(lost):
+        found[lost] = _nearest_centre(labels, lost, seeds)
+    return found
+
+
+def _nearest_centre(labels: IntArray, rows: IntArray, seeds: Seeds) -> IntArray:
+    """Return the clusters whose means are nearest; the largest without features."""
+    known = labels >= 0
+    sizes = np.bincount(labels[known], minlength=seeds.k)
+    if seeds.X is None:
+        return np.full(len(rows), sizes.argmax())
+    Y = (labels[known] == np.arange(seeds.k)[:, None]) / np.maximum(sizes, 1)[:, None]
+    centres = Y @ seeds.X[known]
+    X = seeds.X[rows]
+    X = X.toarray() if sparse.issparse(X) else X
+    far = np.where(sizes > 0, 0.0, np.inf)
+    return np.asarray((cdist(X, centres, "sqeuclidean") + far).argmin(axis=1))
 
 
 def without_negative(S: Graph) -> Graph:
