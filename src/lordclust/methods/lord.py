@@ -81,6 +81,7 @@ from lordclust.rounding.transport import (
     check_sizes,
     whole_sizes,
 )
+from lordclust.solver.aggregate import Aggregate
 from lordclust.solver.arrays import load_torch
 from lordclust.solver.checkpoint import (
     Checkpoint,
@@ -610,6 +611,12 @@ class DoublyStochasticClusterer(
         """
         paths = [one for one in starts if len(one.taus) > 1]
         others = [one for one in starts if len(one.taus) <= 1]
+        first, count = RACE[0]
+        races = len(paths) > count and paths[0].taus[-1] > first
+        groups = Aggregate.of(problem) if races else None
+        if groups is not None:
+            problem = groups.problem
+            paths = [one._replace(V=groups.of_groups(one.V)) for one in paths]
         for until, count in RACE:
             if len(paths) <= count or paths[0].taus[-1] <= until:
                 break
@@ -619,6 +626,8 @@ class DoublyStochasticClusterer(
                 found = list(pool.map(run, paths))
             found.sort(key=lambda pair: -pair[0])
             paths = [one for _, one in found[:count]]
+        if groups is not None:
+            paths = [one._replace(V=groups.of_samples(one.V)) for one in paths]
         return paths + others
 
     def _scout(
