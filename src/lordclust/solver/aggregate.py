@@ -53,7 +53,7 @@ class Aggregate:
         if problem.lord or omega.known is not None or not sparse.issparse(problem.S):
             return None
         (n, k), S, weight = omega.shape, sparse.csr_array(problem.S), omega.weight
-        groups = np.arange(n)
+        groups: IntArray = np.arange(n)
         for _ in range(PAIRINGS):
             pairs = paired(S)
             count = int(pairs.max()) + 1
@@ -136,4 +136,4 @@ def contracted(
     )
     M = sparse.csr_array(means.T @ sparse.csr_array(S @ means))
     M.sort_indices()
-    return M, total
+    return M, np.asarray(total, dtype=np.float64)
