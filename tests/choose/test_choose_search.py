@@ -387,6 +387,18 @@ def test_a_large_problem_follows_fewer_paths(monkeypatch):
     assert sources.isdisjoint({"from the mixture", "sized cut"})
 
 
+def test_of_the_paths_of_a_large_problem_the_best_objective_counts(monkeypatch):
+    monkeypatch.setattr("lordclust.choose.search.LARGE", 0)
+    monkeypatch.setattr("lordclust.choose.search.SHORT_FROM", 0)  # groups of samples
+    X = np.random.default_rng(0).standard_normal((300, 5))  # several optima
+    problem, search = setting(X, 4)
+    choose(problem, search, shares=True)
+    late = [one.tau for one in search.found if one.source == "from the seeds"]
+    # One at each tau, not one from the cut and one from the tree.
+    assert sorted(late) == [0.2, 0.3, 0.4]
+    assert {len(one.labels) for one in search.found} == {len(X)}
+
+
 def test_given_shares_have_no_seeds():
     problem, search = setting(WINE, 3)
     _, record = choose(problem, search, shares=False)

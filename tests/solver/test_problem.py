@@ -47,6 +47,28 @@ def test_spectrum_of_a_known_matrix(n):
     assert ends.gamma(1) == pytest.approx(-ends.low)
 
 
+@pytest.mark.parametrize("kind", ["indefinite", "semidefinite", "identity", "zero"])
+def test_spectrum_of_a_large_graph(monkeypatch, kind):
+    monkeypatch.setattr("lordclust.solver.spectrum.LANCZOS_FROM", 0)
+    S = sp.random_array((200, 200), density=0.05, random_state=0)
+    S = {
+        "indefinite": S + S.T,
+        "semidefinite": S @ S.T,
+        "identity": sp.eye_array(200),
+        "zero": sp.csr_array((200, 200)),
+    }[kind]
+    true, ends = np.linalg.eigvalsh(S.toarray()), find_spectrum(sp.csr_array(S))
+    assert ends.low == pytest.approx(true[0], abs=1e-4 * true[-1])
+    assert ends.high == pytest.approx(true[-1], abs=1e-4 * true[-1])
+
+
+def test_a_slow_spectrum_is_bounded(monkeypatch):
+    monkeypatch.setattr("lordclust.solver.spectrum.LANCZOS_FROM", 0)
+    monkeypatch.setattr("lordclust.solver.spectrum.LANCZOS_STEPS", 3)
+    S = sp.random_array((200, 200), density=0.05, random_state=0)
+    assert find_spectrum(sp.csr_array(S + S.T)) == gershgorin(S + S.T)
+
+
 def test_gershgorin_encloses_the_spectrum():
     rng = np.random.default_rng(0)
     S = rng.standard_normal((30, 30))

@@ -21,9 +21,10 @@ from lordclust.choose.gaussian import Mixture
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import is_clear
+from lordclust.solver.aggregate import Aggregate
 from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
-from lordclust.solver.path import late_taus, solve_at
+from lordclust.solver.path import SHORT_FROM, late_taus, solve_at
 from lordclust.solver.problem import Problem
 from lordclust.solver.seeds import EVEN, Seeds, completed, smallest
 from lordclust.solver.solve import (
@@ -175,6 +176,7 @@ class Trail(NamedTuple):
     problem: Problem
     start: Graph  # V, or labels of a large problem
     taus: Sequence[float]
+    groups: Aggregate | None = None  # of samples, which move together while V is soft
 
 
 def choose(
@@ -199,11 +201,17 @@ def choose(
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     large = np.prod(problem.omega.shape) >= LARGE
     promising = sorted(found, key=lambda one: one.merit)[-PROMISING if large else 0 :]
-    trails = [_within(problem, one) for one in promising if one.sizes.min() > 0]
+    soft = np.prod(problem.omega.shape) >= SHORT_FROM and not is_large(problem)
+    groups, hasty = Aggregate.of(problem) if soft else None, bool(large and shares)
+    trails = [
+        _within(problem, one, groups if hasty else None)
+        for one in promising
+        if one.sizes.min() > 0
+    ]
     first = FIRST_ROUND if shares else 1.0
     found += _followed(search, trails, 0, first / 2) if trails else []
     if not (found and search.enough.is_set()):
-        trails = _late(problem, search, hasty=bool(large and shares))
+        trails = _late(problem, search, groups, hasty=hasty)
         late = _followed(search, trails, 0, first / 2)
         found += [one for one in late if _is_best(one, late)]
     best = max(found, key=lambda one: one.merit)
@@ -310,16 +318,19 @@ def cell_of(labels: IntArray, problem: Problem) -> Problem:
     return problem.with_omega(replace(omega, mu=np.sqrt(sizes / sizes.sum())))
 
 
-def _within(problem: Problem, one: Candidate) -> Trail:
+def _within(problem: Problem, one: Candidate, groups: Aggregate | None = None) -> Trail:
     """Return a path from a partition, within its own cell."""
     cell = cell_of(one.labels, problem)
     name = "within the best" if one.objective < np.inf else f"within {one.source}"
     if is_large(cell):
         return Trail(name, cell, one.labels, (1.0,))
-    return Trail(name, cell, hard_start(one.labels, cell.omega), WITHIN)
+    groups = None if groups is None else groups.with_mu(cell.omega.mu)
+    return Trail(name, cell, hard_start(one.labels, cell.omega), WITHIN, groups)
 
 
-def _late(problem: Problem, search: Search, *, hasty: bool) -> list[Trail]:
+def _late(
+    problem: Problem, search: Search, groups: Aggregate | None, *, hasty: bool
+) -> list[Trail]:
     """Return short paths for the shares of the problem; a large one, hard at once."""
     hard, (n, k) = [], problem.omega.shape
     crowded = is_large(problem) or 2 * k > n  # most clusters have one sample
@@ -329,9 +340,10 @@ def _late(problem: Problem, search: Search, *, hasty: bool) -> list[Trail]:
         if crowded:
             return hard
     last, draws = (UNDECIDED, ()) if hasty else (1.0, search.draws)
+    # Paths of the same name are compared by their objectives.
     return hard + [
-        Trail(f"from the {name}", problem, V,
-              (*late_taus(problem, last, from_labels=labels), last))
+        Trail("from the seeds" if hasty else f"from the {name}", problem, V,
+              (*late_taus(problem, last, from_labels=labels), last), groups)
         for name, V, labels in search.seeds.starts(problem.omega, draws)
     ]  # fmt: skip
 
@@ -374,11 +386,16 @@ def _solutions(
         result = solve_from_labels(trail.problem, trail.start, 1.0, search.limits)
         yield 1.0, result.V, result.objective
         return
-    solver = make_solver(trail.problem)
-    solver.put(trail.start)
+    V, level = trail.start, None
     for tau in trail.taus:
-        solve_at(solver, trail.problem, tau, search.limits.loose)
-        yield tau, solver.get(), solver.progress().objective
+        groups = trail.groups if tau <= UNDECIDED else None
+        problem = trail.problem if groups is None else groups.problem
+        if problem is not level:
+            solver, level = make_solver(problem), problem
+            solver.put(V if groups is None else groups.of_groups(V))
+        solve_at(solver, problem, tau, search.limits.loose)
+        V = solver.get() if groups is None else groups.of_samples(solver.get())
+        yield tau, V, solver.progress().objective
 
 
 def _judged(

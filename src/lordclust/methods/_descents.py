@@ -14,6 +14,7 @@ from lordclust._core.validation import is_auto
 from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._request import FitRequest
 from lordclust.result import Selection, SolverResult
+from lordclust.solver.aggregate import Aggregate
 from lordclust.solver.checkpoint import (
     Checkpoint,
     fingerprint,
@@ -143,6 +144,12 @@ def _raced(
     """
     paths = [one for one in starts if len(one.taus) > 1]
     others = [one for one in starts if len(one.taus) <= 1]
+    first, count = RACE[0]
+    races = len(paths) > count and paths[0].taus[-1] > first
+    groups = Aggregate.of(problem) if races else None
+    if groups is not None:
+        problem = groups.problem
+        paths = [one._replace(V=groups.of_groups(one.V)) for one in paths]
     for until, count in RACE:
         if len(paths) <= count or paths[0].taus[-1] <= until:
             break
@@ -152,6 +159,8 @@ def _raced(
             found = list(pool.map(run, paths))
         found.sort(key=lambda pair: -pair[0])
         paths = [one for _, one in found[:count]]
+    if groups is not None:
+        paths = [one._replace(V=groups.of_samples(one.V)) for one in paths]
     return paths + others
 
 

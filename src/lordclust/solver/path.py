@@ -32,9 +32,10 @@ RACE_UP_TO = 20_000
 #: Taus of a short path before the last, its first one from labels, the latest first
 #: one, and LoRD's own.
 LATE = tuple(np.round(np.arange(0.1, 1.0, 0.05), 2).tolist())
-#: From this many entries of V on, steps are twice as large, and paths race: up to each
-#: of these taus, then so many of the best go on.
-SHORT_FROM, RACE = 20_000, ((0.2, 2), (0.4, 1))
+#: From this many entries of V on, steps are twice as large, up to a tau where V is
+#: nearly hard, and paths race: up to each of these taus, then so many of the best go
+#: on.
+SHORT_FROM, NEARLY_HARD, RACE = 20_000, 0.7, ((0.2, 2), (0.4, 1))
 FROM_LABELS, LATEST, LORD_LATE = 0.2, 0.3, 0.5
 #: Steps of LoRD's own path.
 LORD_STEPS = 20
@@ -57,7 +58,9 @@ def late_taus(
     n, k = problem.omega.shape
     first = max(min(0.015 * np.sqrt(k), LATEST), FROM_LABELS if from_labels else 0.0)
     late = LATE[::2] if n * k >= SHORT_FROM or from_labels else LATE
-    return tuple(tau for tau in late if first <= tau < last) or (last / 2,)
+    until = NEARLY_HARD if n * k >= SHORT_FROM else 1.0
+    late = tuple(tau for tau in late if first <= tau < last and tau <= until)
+    return late or (last / 2,)
 
 
 def adaptive_taus(

@@ -4,12 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from lordclust._core.typing import FloatArray, Graph
 
 #: Below this many samples a full eigendecomposition is cheaper than Lanczos.
 DENSE_EIGEN = 48
+#: From this many samples on Lanczos steps are taken without restarts; at most so many,
+#: with a test after some, until residuals are below the largest value times this.
+LANCZOS_FROM, LANCZOS_STEPS, LANCZOS_CHECK, LANCZOS_TOL = 20_000, 1000, 10, 1e-4
 #: A constant diagonal this many times larger than all other entries is removed.
 DOMINANT = 1e3
 
@@ -95,11 +99,39 @@ def find_spectrum(S: Graph, weight: FloatArray | None = None) -> Spectrum:
         return Spectrum(float(values[0]), float(values[-1]))
     # Positive, so that it is never orthogonal to the Perron vector of a graph.
     start = np.random.default_rng(0).random(n) + 0.1
+    if n >= LANCZOS_FROM:
+        return _lanczos(S, start) or gershgorin(S)
     try:
         found = eigsh(S, 2, which="BE", tol=1e-3, v0=start, return_eigenvectors=False)
     except (ArpackError, ArpackNoConvergence):
         return gershgorin(S)
     return Spectrum(round_to_30_bits(min(found)), round_to_30_bits(max(found)))
+
+
+def _lanczos(S: Graph, v: FloatArray) -> Spectrum | None:
+    """Return the extreme eigenvalues by Lanczos steps from v; None if too many.
+
+    Without restarts, which ARPACK needs to stay orthogonal, a third of the products is
+    enough. Orthogonality is lost only where Ritz vectors have converged, and copies of
+    their values do no harm.
+    """
+    v, before, beta = v / np.linalg.norm(v), np.zeros_like(v), 0.0
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for step in range(1, LANCZOS_STEPS + 1):
+        w = S @ v
+        w -= beta * before
+        diagonal.append(float(v @ w))
+        w -= diagonal[-1] * v
+        beta = float(np.linalg.norm(w))
+        if step % LANCZOS_CHECK == 0 or beta == 0:
+            values, vectors = eigh_tridiagonal(diagonal, beside)
+            ends, error = values[[0, -1]], beta * np.abs(vectors[-1, [0, -1]])
+            if np.all(error <= LANCZOS_TOL * np.abs(ends).max()):
+                return Spectrum(*map(round_to_30_bits, ends.tolist()))
+        beside.append(beta)
+        before, v = v, w / beta
+    return None
 
 
 def round_to_30_bits(x: float) -> float:
