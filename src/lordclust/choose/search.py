@@ -162,13 +162,15 @@ def choose(
 
     With ``shares``, the shares of the problem are only where the search begins.
     """
-    found = search.found
+    found, k = search.found, len(problem.omega.mu)
+    # Clusters that join pieces of the graph are as separate in any other combination.
+    joins = shares and len(np.setdiff1d(search.seeds.pieces, -1)) > k
     for name, labels in _proposed(problem.omega, search.seeds) if shares else ():
         one = _judged(search, problem.omega, labels, 0, name)
         if name == "gaps" and one.score.on_graph >= NOTHING:
             continue  # outliers, which single linkage always finds
         found.append(one)
-        if one.is_clear:
+        if one.is_clear and not joins:
             LOG.debug("seeds: the clusters of the %s are separate", name)
             return one, _record(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
