@@ -245,6 +245,7 @@ def _fit_graph(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
     labels = changed.labels_
     if changed.sizes_.min() == 0 or not keeps_pieces(labels, seeds.pieces):
         labels = cut
+    labels = _numbered(labels)
     fixed["proportions"] = _shares(labels)
     model = BLoRD(labels.max() + 1, **fixed)
     if keeps_pieces(model.fit(S).labels_, seeds.pieces):
@@ -253,8 +254,9 @@ def _fit_graph(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
 
 
 def _numbered(labels: IntArray) -> IntArray:
-    """Return labels numbered from 0 without gaps."""
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
+    """Return labels numbered from 0 by decreasing size, as scanpy's tools do."""
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.asarray(np.argsort(np.argsort(-sizes, kind="stable"))[labels])
 
 
 def _shares(labels: IntArray) -> FloatArray:
