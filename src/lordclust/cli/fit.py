@@ -129,16 +129,7 @@ def fit(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged
     (--strict), 130 interrupted.
     """
-    if output is None and "-" not in (json_, profiles):
-        output = "-"
-    targets = {
-        "--output": output,
-        "--proba": proba,
-        "--profiles": profiles,
-        "--model": model,
-        "--report": report,
-        "--json": json_,
-    }
+    targets = run_targets(output, proba, profiles, model, report, json_)
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
     estimator = _make_estimator(method, request, reading, outputs)
@@ -181,6 +172,27 @@ def fit(
     outputs.remove_checkpoint(len(getattr(estimator, "all_objectives_", "1")))
     if interrupts.requested:
         raise Failure(COMPLETE, INTERRUPTED)
+
+
+def run_targets(
+    output: str | None,
+    proba: str | None,
+    profiles: str | None,
+    model: str | None,
+    report: str | None,
+    json_: str | None,
+) -> dict[str, str | None]:
+    """Return the file for each option; labels go to stdout if nothing else does."""
+    if output is None and "-" not in (json_, profiles):
+        output = "-"
+    return {
+        "--output": output,
+        "--proba": proba,
+        "--profiles": profiles,
+        "--model": model,
+        "--report": report,
+        "--json": json_,
+    }
 
 
 class Look(NamedTuple):

@@ -103,21 +103,13 @@ def refit(
       lordclust fit may.csv -k 4 -o may-labels.csv --model may.lord
       lordclust refit may.lord june.csv -o june-labels.csv --model june.lord
     """
-    if output is None and "-" not in (json_, profiles):
-        output = "-"
-    targets = {
-        "--output": output,
-        "--proba": proba,
-        "--profiles": profiles,
-        "--model": new_model,
-        "--report": report,
-        "--json": json_,
-    }
+    from lordclust.cli.fit import Look, check_named, run_targets, run_writers
+
+    targets = run_targets(output, proba, profiles, new_model, report, json_)
     outputs = Outputs(targets, (model, input_), force=force)
     if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
         raise click.UsageError("--model and --report need a file, not stdout.")
     from lordclust.cli import pages, summary
-    from lordclust.cli.fit import Look, check_named, run_writers
     from lordclust.cli.fitting import fit_shown
     from lordclust.cli.saved import SavedModel
     from lordclust.cli.tables import check_formats, check_join, sample_writers
