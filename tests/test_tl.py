@@ -136,6 +136,14 @@ def test_a_given_adjacency(cells):
     assert list(cells.obs["lord"]) == list(cells.obs["given"])
 
 
+def test_the_largest_cluster_is_the_first():
+    S = sparse.block_diag([np.ones((m, m)) for m in (10, 30, 20)]) + 0.001 * np.eye(60)
+    adata = anndata.AnnData(np.zeros((60, 1)))
+    lord(adata, 3, adjacency=sparse.csr_array(S))
+    counts = adata.obs["lord"].value_counts(sort=False)
+    assert counts.to_dict() == {"0": 30, "1": 20, "2": 10}
+
+
 def test_clusters_without_cells_are_left_out_and_named():
     S = sparse.csr_array(np.kron(np.eye(3), np.ones((5, 5))))
     few = anndata.AnnData(np.zeros((15, 1)))

@@ -154,13 +154,22 @@ class Change:
     Attributes
     ----------
     before : ndarray of int, shape (m,)
-        The old cluster of each sample, -1 if it had none.
+        The old cluster of each sample by its new number, -1 if it had none.
     now : ndarray of int, shape (m,)
         Its new cluster, -1 for outliers.
+    was : ndarray of int
+        The old number of each old cluster, by its new number. These differ if old
+        clusters are gone: later ones move up, and those that are gone come last.
     """
 
     before: IntArray
     now: IntArray
+    was: IntArray
+
+    @property
+    def old_labels(self) -> IntArray:
+        """The old cluster of each sample by its old number, -1 if it had none."""
+        return np.asarray(np.append(self.was, -1)[self.before])
 
     @property
     def moved(self) -> IntArray:
@@ -183,10 +192,14 @@ class Change:
         for j in range(max(self.before.max(), self.now.max()) + 1):
             old, new = (int((x == j).sum()) for x in (self.before, self.now))
             both = int(((self.before == j) & (self.now == j)).sum())
-            what = (
-                f"{old} before, {new} now, {both} in both" if old else f"new, {new} now"
-            )
-            lines.append(f"cluster {j}: {what if new else f'{old} before, gone'}")
+            was = self.was[j] if j < len(self.was) else j
+            name = f"cluster {j}" if was == j else f"cluster {j} (was {was})"
+            what = f"{name}: {old} before, {new} now, {both} in both"
+            if not old:
+                what = f"cluster {j}: new, {new} now"
+            elif not new:
+                what = f"cluster {was} before: {old}, gone"
+            lines.append(what)
         return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -476,3 +477,19 @@ def test_exact_rounding_meets_the_shares_chosen(chosen):
     _, X, _ = chosen
     model = BLoRD(3, rounding="exact").fit(X)
     np.testing.assert_array_equal(model.sizes_, [150, 60, 30])
+
+
+def test_pieces_of_the_graph_are_joined_by_evidence():
+    """Three tight groups whose graph falls apart into five pieces."""
+    rng = np.random.default_rng(1)
+    i = np.arange(120)
+    g = i % 3
+    columns = (
+        15000 * g + rng.normal(0, 800, 120), 10 * g + rng.integers(4, size=120),
+        365 * g + i % 28,
+    )  # fmt: skip
+    X = np.column_stack([(x - x.mean()) / x.std() for x in columns])
+    model = BLoRD(3).fit(X)
+    pieces = connected_components(model.affinity_matrix_)[0]
+    assert pieces == 5  # otherwise this tests nothing
+    assert adjusted_rand_score(g, model.labels_) == 1

@@ -25,10 +25,13 @@ def test_the_commands_of_the_guide_run_as_it_says(run, tmp_path, monkeypatch):
     blocks = re.findall(r"```shell\n(.*?)```", page, flags=re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     results = [run(*shlex.split(line)[1:]) for line in lines]
-    assert len(results) == 24
+    assert len(results) == 26
     for result in results:
         assert result.exit_code == 0, result.stderr
-    messy = next(i for i, line in enumerate(lines) if "customers.csv" in line)
-    for result in (results[0], results[messy]):
+    shown = [
+        next(i for i, line in enumerate(lines) if what in line)
+        for what in ("fit", "customers.csv", "refit")
+    ]
+    for result in (results[i] for i in shown):
         said = re.sub(r"\d+\.\d+ s", "0.65 s", result.stderr)
         assert "".join(f"    {line}\n" for line in said.splitlines()) in page

@@ -190,6 +190,7 @@ def test_the_spectrum_is_that_of_one_machine(client, S):
             "needs S on one machine",
         ),
         ([np.eye(4)], {"affinity": KNNGraph(metric="cosine")}, "Euclidean"),
+        ([np.eye(4)], {"outliers": 0.1}, "outliers must be None on several machines"),
     ],
 )
 def test_bad_input_gets_a_sentence(client, X, options, message):

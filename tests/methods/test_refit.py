@@ -1,5 +1,7 @@
 """Refit: old clusters keep their numbers and names, and what changed is stated."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_blobs
@@ -58,8 +60,10 @@ def test_clusters_that_are_gone(model, months):
     )
     assert fewer.extras_["clusters"] == ["a", "c"]
     assert len(fewer.change_.moved) == 0
+    assert "cluster 1 (was 2): 20 before, 20 now, 20 in both" in str(fewer.change_)
+    np.testing.assert_array_equal(fewer.change_.old_labels, y[np.isin(y, [0, 2])])
     one = model.refit(X[y < 3], n_clusters=2)
-    assert "gone" in str(one.change_)
+    assert re.search(r"cluster \d before: \d+, gone", str(one.change_))
     more = model.refit(X, n_clusters=4)
     assert more.extras_["clusters"] == ["a", "b", "c", "Segment 3"]
     del model.extras_

@@ -1,5 +1,6 @@
 """The page in a real browser: it moves, stays quiet, and fits any screen."""
 
+import itertools
 import json
 import os
 import shutil
@@ -7,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from test_build import made_path
 
-from lordclust import tau_path
+from lordclust import BLoRD, layers, make_method, tau_path
 from lordclust.report import write_report
 from models import PAPER
 
@@ -181,6 +182,145 @@ def test_the_slider_moves_everything_together(browser, digits):
     browser.find_element("id", "home").click()
     settle(browser)
     assert text(browser, "tau-value") == "0.30"
+
+
+@pytest.fixture(scope="module")
+def levels(tmp_path_factory):
+    """The report of nested clusters of irises."""
+    found = layers(load_iris(as_frame=True).data, 5)
+    return found, found.report().save(tmp_path_factory.mktemp("report") / "levels.html")
+
+
+def test_the_number_of_clusters_moves_everything_together(browser, levels):
+    from selenium.webdriver.common.keys import Keys
+
+    found, file = levels
+    opened(browser, file)
+    slider = browser.find_element("id", "tau")
+    seen = set()
+
+    def check(k):
+        settle(browser)
+        cards = browser.find_elements("css selector", "#segments article:not([hidden])")
+        shown = {
+            int(c.find_element("class name", "dot").get_attribute("data-cluster")):
+            c.find_element("class name", "note").text.split(" ")[0]
+            for c in cards
+        }  # fmt: skip
+        sizes = {j: str(size) for j, size in enumerate(found.sizes(k))}
+        assert shown == sizes
+        words = text(browser, "sizes").split()
+        assert dict(zip(map(int, words[::2]), words[1::2], strict=True)) == sizes
+        assert text(browser, "tau-value") == str(k)
+        best = "recommended, " if k == found.best_k else ""
+        spoken = slider.get_attribute("aria-valuetext")
+        assert spoken.startswith(f"{k} clusters, {best}mean certainty")
+        assert f"With {k}, " in browser.find_element("css selector", ".lead").text
+        pressed = "#rows button[aria-pressed=true]"
+        assert browser.find_element("css selector", pressed).text.split()[0] == str(k)
+        seen.add((ink(browser)[2], text(browser, "pairs")))
+
+    check(found.best_k)
+    slider.send_keys(Keys.HOME)
+    for k in range(1, 6):
+        check(k)
+        slider.send_keys(Keys.ARROW_RIGHT)
+    assert len(seen) == 5
+    browser.find_element("css selector", "#sizes button:nth-child(4)").click()
+    browser.execute_script("scrollTo(0, 0)")  # from below the slider
+    browser.find_element("css selector", "#rows button").click()
+    check(1)
+    assert ink(browser)[0] > 0  # the highlighted cluster is gone, not the samples
+    browser.find_element("id", "home").click()
+    check(found.best_k)
+    top = browser.find_element("id", "control").location["y"]
+    assert top < browser.find_element("id", "segments").location["y"]
+    browser.find_elements("css selector", "#layouts button")[1].click()
+    assert ink(browser)[0] > 0
+    serious = [e for e in browser.get_log("browser") if e["level"] == "SEVERE"]
+    assert serious == []  # reading the canvas often is a warning
+
+
+def test_parts_lie_below_the_cluster_that_was_split(browser, levels):
+    found, file = levels
+    opened(browser, file)
+    rows = browser.find_elements("css selector", "#rows button")
+    places = [
+        [(b.rect["x"], b.rect["width"], b.value_of_css_property("background-color"))
+         for b in row.find_elements("tag name", "i")]
+        for row in rows
+    ]  # fmt: skip
+    for above, below in itertools.pairwise(places):
+        ends = [x + wide for x, wide, _ in above]
+        for x, wide, _ in below:
+            assert any(
+                a - 1 <= x and x + wide <= b + 1
+                for (a, _, _), b in zip(above, ends, strict=True)
+            )
+    assert len({colour for *_, colour in places[4]}) == 5
+    assert [bool(row.get_attribute("class")) for row in rows].index(True) == (
+        found.best_k - 1
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_levels_fit_and_print(browser, levels, width):
+    opened(browser, levels[1], width=width, height=844, scheme="dark")
+    wide = "return document.documentElement.scrollWidth"
+    assert browser.execute_script(wide) <= width
+    assert len(browser.print_page()) > 20_000
+
+
+def test_the_lead_follows_the_slider_and_calibrated_is_said(browser, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    file = BLoRD(3).fit(load_iris().data).report().save(tmp_path / "r.html")
+    opened(browser, file)
+    lead = browser.find_element("css selector", ".lead")
+    first = lead.text
+    assert "tau" not in first
+    assert text(browser, "tau-value") == "auto"
+    assert text(browser, "best") == "calibrated"
+    browser.find_element("id", "tau").send_keys(Keys.HOME)
+    settle(browser)
+    assert "At tau 0.05, " in lead.text
+    assert text(browser, "best") == ""
+    browser.find_element("id", "home").click()
+    settle(browser)
+    assert lead.text == first
+
+
+def test_labels_alone_are_not_sold_as_probabilities(browser, tmp_path):
+    X = load_iris().data
+    model = make_method("sc", n_clusters=3, random_state=0).fit(X)
+    opened(browser, write_report(tmp_path / "r.html", model, X=X))
+    page = browser.find_element("tag name", "body").text
+    assert "robabilit" not in page
+    assert "certain" not in page
+    assert "%" not in page
+    browser.find_element("id", "find").send_keys("7")
+    settle(browser)
+    assert text(browser, "tip") == f"7\ncluster {model.labels_[7]}"
+    assert browser.get_log("browser") == []
+
+
+def test_a_sample_that_is_found_can_be_seen(browser, digits):
+    opened(browser, digits, width=390, height=600)
+    for name in ("find", "uncertain"):
+        browser.execute_script("scrollTo(0, document.body.scrollHeight)")
+        if name == "find":
+            browser.find_element("id", "find").send_keys(f"{HOSTILE} 5")
+        else:
+            first = browser.find_element("css selector", "#uncertain button")
+            browser.execute_script("arguments[0].click()", first)
+        settle(browser)
+        tip = browser.find_element("id", "tip")
+        box = browser.execute_script(
+            "const b = arguments[0].getBoundingClientRect(); return [b.top, b.bottom]",
+            tip,
+        )
+        assert box[0] > 0
+        assert box[1] < 600
 
 
 def test_hover_says_who_it_is(browser, digits):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from lordclust import BLoRD, make_method, tau_path
+from lordclust import BLoRD, layers, make_method, tau_path
 from lordclust._core.colors import BLUE, as_hex, cluster_colours
 from lordclust.files import InputError
 from lordclust.metrics import accuracy
@@ -187,9 +187,72 @@ def test_many_clusters_have_a_limited_number_of_cards(tmp_path):
 @pytest.mark.parametrize("method", ["sc", "lord", "gmm"])
 def test_any_method_has_a_page(method, tmp_path):
     other = make_method(method, n_clusters=3, random_state=0).fit(X)
-    data = data_in(write_report(tmp_path / "r.html", other, X=X))
+    file = write_report(tmp_path / "r.html", other, X=X)
+    data = data_in(file)
+    assert data["soft"] == (method != "sc")
+    assert ('<span id="sure">' in file.read_text()) == data["soft"]
     assert data["taus"] == [None]
     assert data["sizes"] == [np.bincount(other.labels_, minlength=3).tolist()]
+
+
+def test_sizes_that_are_given_are_those_of_every_tau(tmp_path):
+    for given in (
+        {"proportions": [0.5, 0.3, 0.2]}, {"cluster_sizes": [70, 60, 20]},
+        {"size_min": 45, "size_max": 55}, {"rounding": "argmax"},
+    ):  # fmt: skip
+        model = BLoRD(3, **given).fit(X)
+        path = tau_path(
+            model.affinity_matrix_, 3, proportions=model.proportions_, keep="all"
+        )
+        data = data_in(write_report(tmp_path / "r.html", model, path, X, force=True))
+        sizes = np.array(data["sizes"])
+        if "rounding" in given:
+            assert np.ptp(sizes, axis=0).max() > 0
+        elif "size_min" in given:
+            assert sizes.min() >= 45
+            assert sizes.max() <= 55
+        else:
+            np.testing.assert_array_equal(sizes, [model.sizes_] * len(sizes))
+
+
+@pytest.fixture(scope="module")
+def nested():
+    return layers(BLoRD(3, outliers=0.1).fit(X), 5)
+
+
+def test_nested_clusters_have_a_page(nested, tmp_path):
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    file = write_report(tmp_path / "r.html", nested, X=X, names=names)
+    data = data_in(file)
+    assert (data["levels"], data["start"], data["k"]) == ([1, 2, 3, 4, 5], 2, 5)
+    for k, sizes in enumerate(data["sizes"], 1):
+        assert sizes == nested.sizes(k).tolist() + [0] * (5 - k)
+    tops = np.frombuffer(base64.b64decode(data["clusters"]), np.uint8)
+    labels = tops.reshape(5, 150, 5)[:, :, 0]
+    inside = nested.at() >= 0
+    np.testing.assert_array_equal(labels[:, inside], nested.labels[:, inside])
+    for k in range(2, 6):  # parts are beside each other on the ring
+        ring = [j for j in data["ring"] if j < k]
+        assert abs(ring.index(nested.parents[k - 1]) - ring.index(k - 1)) == 1
+    text = file.read_text(encoding="utf-8")
+    cards = re.findall(
+        r'<article class="card" data-from="(\d)" data-until="(\d)"( hidden)?>.*?'
+        r'data-cluster="(\d)".*?>([\d,]+) samples',
+        text,
+    )
+    assert len(cards) == 2 * 5 - 1
+    for first, last, hidden, j, size in cards:
+        assert (hidden == "") == (int(first) <= 3 <= int(last))
+        for k in range(int(first), int(last) + 1):
+            assert nested.sizes(k)[int(j)] == int(size)
+    assert "Recommended: 3. " in text
+    assert f", split from Segment {nested.parents[4]}" in text
+
+
+def test_levels_have_no_path(nested, model, tmp_path):
+    path = tau_path(model.affinity_matrix_, 3, keep="all")
+    with pytest.raises(ValueError, match="Leave path_ out"):
+        write_report(tmp_path / "r.html", nested, path)
 
 
 def test_a_file_is_not_replaced_unasked(model, tmp_path):

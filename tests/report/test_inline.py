@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from lordclust import BLoRD, LoRD
+from lordclust import BLoRD, LoRD, layers
 from lordclust.files import InputError
 
 X, _ = make_blobs(40, centers=3, random_state=0)
@@ -42,6 +42,24 @@ def test_it_has_the_slider_of_the_same_shares():
     for one in (model, model.fit(X, known_labels=known)):
         taus = re.search(r'"taus": ?\[([^]]*)\]', one.report().html)[1].split(",")
         assert len(taus) >= 20
+
+
+def test_features_in_other_units_are_for_the_profiles_alone():
+    frame = pd.DataFrame(X * [1e6, 1.0], columns=["width", "height"])
+    model = BLoRD(3).fit(X)
+    for made in (model.report(X=frame), layers(model, 4).report(X=frame)):
+        assert "height" in made.html
+        place = re.compile(r'"xy":"([^"]*)"')
+        assert place.search(made.html)[1] == place.search(model.report().html)[1]
+
+
+def test_incomplete_samples_and_categories_have_a_page():
+    incomplete = X.copy()
+    incomplete[0, 0] = np.nan
+    table = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 2, "a", "b")})
+    for metric, samples in (("nan_euclidean", incomplete), ("gower", table)):
+        model = BLoRD(3, metric=metric).fit(pd.DataFrame(samples).rename(columns=str))
+        assert model.report().html.startswith("<!")
 
 
 def test_similarities_need_no_samples():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lordclust._core.typing import FloatArray
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.validation import check_count
 
 BLUE, ORANGE, INK, QUIET, PALE = "#0072B2", "#D55E00", "#222222", "#767676", "#B9D6E8"
@@ -51,13 +51,57 @@ def cluster_colours(n_clusters: int, *, dark: bool = False) -> FloatArray:
     array([[0.  , 0.45, 0.7 ],
            [0.84, 0.37, 0.  ]])
     """
+    j = np.arange(check_count(n_clusters, "n_clusters"))
+    return _shaded(j % len(CLUSTERS), j // len(CLUSTERS), dark)
+
+
+def nested_colours(
+    parents: IntArray, n_hues: int, *, dark: bool = False
+) -> tuple[FloatArray, str]:
+    """Return colours and markers of nested clusters: a part has the hue of its whole.
+
+    Parameters
+    ----------
+    parents : ndarray of int, shape (m,)
+        The cluster that each was split from, an earlier one; -1 for the first.
+    n_hues : int
+        The first clusters, at least two, have hues of their own; the others are shades
+        of these.
+    dark : bool, default=False
+        Return lighter colours, for a dark background.
+
+    Returns
+    -------
+    colours : ndarray of shape (m, 3)
+        Red, green and blue, from 0 to 1.
+    markers : str of length m
+        25 clusters of one hue differ in shade or marker.
+
+    Examples
+    --------
+    >>> colours, markers = nested_colours(np.array([-1, 0, 1]), 2)
+    >>> colours.round(2)
+    array([[0.  , 0.45, 0.7 ],
+           [0.84, 0.37, 0.  ],
+           [0.46, 0.2 , 0.  ]])
+    >>> markers
+    'oos'
+    """
+    hue = np.arange(len(parents)) % len(CLUSTERS)
+    for j in range(max(n_hues, 2), len(parents)):
+        hue[j] = hue[parents[j]]
+    rank = np.array([np.count_nonzero(hue[:j] == h) for j, h in enumerate(hue)])
+    turn = (rank + rank // len(MARKERS)) % len(MARKERS)
+    return _shaded(hue, rank, dark), "".join(MARKERS[t] for t in turn)
+
+
+def _shaded(hue: IntArray, rank: IntArray, dark: bool) -> FloatArray:
+    """Return hues, mixed with black or white for all but those of rank 0."""
     base = CLUSTERS_ON_DARK if dark else CLUSTERS
     shades = np.array(SHADES_ON_DARK if dark else SHADES)
     hues = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in base])
-    j = np.arange(check_count(n_clusters, "n_clusters"))
-    shade = shades[(j // len(base)) % len(shades), None]
-    colours = (1 - np.abs(shade)) * hues[j % len(base)] + np.maximum(shade, 0)
-    return np.asarray(colours)
+    shade = shades[rank % len(shades), None]
+    return np.asarray((1 - np.abs(shade)) * hues[hue] + np.maximum(shade, 0))
 
 
 def cluster_marker(j: int) -> str:

@@ -12,6 +12,8 @@ FACTOR = 10.0
 ROWS = 1000
 #: The least number of samples.
 FEWEST = 10
+#: A standard deviation below this part of the largest value is rounding.
+ROUNDING = 1e-12
 
 
 class Scales(NamedTuple):
@@ -42,7 +44,8 @@ def different_scales(X: FloatArray) -> Scales | None:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = part.std(axis=0, dtype=np.float64)
         scale = np.maximum(spread, np.ptp(part, axis=0) / 8)
-    varies = np.flatnonzero((spread > 0) & np.isfinite(scale))
+    varies = (spread > ROUNDING * np.abs(part).max(axis=0)) & np.isfinite(scale)
+    varies = np.flatnonzero(varies)
     if len(X) < FEWEST or len(varies) < 2:
         return None
     order = varies[np.argsort(scale[varies], kind="stable")]

@@ -186,15 +186,18 @@ def choose(
 
     With ``shares``, the shares of the problem are only where the search begins.
     """
-    found = search.found
+    found, k = search.found, len(problem.omega.mu)
+    # Clusters that join pieces of the graph are as separate in any other combination.
+    joins = shares and len(np.setdiff1d(search.seeds.pieces, -1)) > k
     for name, labels in _proposed(problem.omega, search.seeds) if shares else ():
         one = _judged(search, problem.omega, labels, 0, name)
         if name == "gaps" and one.score.on_graph >= NOTHING:
             continue  # outliers, which single linkage always finds
         found.append(one)
-        if one.is_clear and one.is_even:
+        if one.is_clear and one.is_even and not joins:
             return _kept_at_once(found, one)
-    if separate := [one for one in found if one.is_separate]:
+    separate = [one for one in found if one.is_separate and not joins]
+    if separate:
         one = max(separate, key=lambda one: one.merit)
         if one.is_clear and search.seeds.stand_apart(one.labels):
             return _kept_at_once(found, one)

@@ -17,6 +17,7 @@ from lordclust.files.error import IN_SHELL
 COMMANDS = {
     "fit": "Cluster the samples in a file.",
     "predict": "Assign new samples to the clusters of a saved model.",
+    "refit": "Fit a saved model to new data; clusters keep their numbers.",
     "path": "Follow B-LoRD from soft (tau = 0) to hard (tau = 1).",
     "suggest": "Suggest the number of clusters in a file.",
     "layers": "Cluster coarsely and finely at once: nested levels.",

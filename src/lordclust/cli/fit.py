@@ -23,7 +23,12 @@ from lordclust.cli.options import (
     force_option,
     input_options,
     is_precomputed,
+    join_option,
+    json_option,
     names_option,
+    output_option,
+    proba_option,
+    profiles_option,
     quiet_option,
     report_option,
     request_options,
@@ -31,7 +36,7 @@ from lordclust.cli.options import (
     title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
-from lordclust.cli.progress import Display, FitProgress
+from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
     from lordclust.cli.summary import Run
@@ -62,27 +67,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="One of `lordclust list methods`.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Labels; stdout by default.")
-@click.option("--proba", metavar="FILE", help="Probability of every cluster.")
-@click.option(
-    "--profiles",
-    metavar="FILE",
-    help="What distinguishes each cluster; - for text on stdout, instead of the "
-    "labels.",
-)
+@output_option
+@proba_option
+@profiles_option
 @names_option
-@click.option("--join", is_flag=True, help="Add the columns of INPUT to --output.")
+@join_option
 @click.option("--model", metavar="FILE", help="Model for `lordclust predict`.")
 @report_option
 @title_option
-@click.option(
-    "--json",
-    "json_",
-    metavar="[FILE]",
-    is_flag=False,
-    flag_value="-",
-    help="Summary of the run; without FILE on stdout, instead of the labels.",
-)
+@json_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -136,24 +129,15 @@ def fit(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged
     (--strict), 130 interrupted.
     """
-    if output is None and "-" not in (json_, profiles):
-        output = "-"
-    targets = {
-        "--output": output,
-        "--proba": proba,
-        "--profiles": profiles,
-        "--model": model,
-        "--report": report,
-        "--json": json_,
-    }
+    targets = run_targets(output, proba, profiles, model, report, json_)
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
     estimator = _make_estimator(method, request, reading, outputs)
     if links is not None:
         _set_links(method, estimator, links)
-    look = Look(_check_names(names, request), title, join)
+    look = Look(check_named(names, request.n_clusters), title, join)
     from lordclust.cli import pages, summary
-    from lordclust.cli.fitting import fit_model
+    from lordclust.cli.fitting import fit_shown
     from lordclust.cli.links import Pairs, read_pairs
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_join
@@ -166,14 +150,7 @@ def fit(
             check_join(samples)
         files = (must_link, cannot_link)
         pairs = Pairs(*(read_pairs(file, samples) if file else None for file in files))
-        text = f"Fitting {type(estimator).__name__} to {samples.count}"
-        builds_graph = (
-            getattr(estimator, "takes_graph", False) and not samples.precomputed
-        )
-        graph = f"Finding the neighbours of {samples.count}"
-        display.stage(graph if builds_graph else text, 1.0)
-        progress = FitProgress(text, display, interrupts)
-        fitted = fit_model(estimator, samples, progress, checkpoint, pairs)
+        fitted = fit_shown(estimator, samples, display, interrupts, checkpoint, pairs)
         interrupted = interrupts.requested
         run = summary.Run(
             method, request.seed, samples, preparation, fitted, interrupted, pairs
@@ -183,7 +160,7 @@ def fit(
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = _writers(run, path, look)
+        writers = run_writers(run, path, look)
         outputs.write(writers, interrupts)
     if not quiet:
         for line in summary.lines(run):
@@ -197,6 +174,27 @@ def fit(
         raise Failure(COMPLETE, INTERRUPTED)
 
 
+def run_targets(
+    output: str | None,
+    proba: str | None,
+    profiles: str | None,
+    model: str | None,
+    report: str | None,
+    json_: str | None,
+) -> dict[str, str | None]:
+    """Return the file for each option; labels go to stdout if nothing else does."""
+    if output is None and "-" not in (json_, profiles):
+        output = "-"
+    return {
+        "--output": output,
+        "--proba": proba,
+        "--profiles": profiles,
+        "--model": model,
+        "--report": report,
+        "--json": json_,
+    }
+
+
 class Look(NamedTuple):
     """How the outputs present the clusters."""
 
@@ -205,16 +203,16 @@ class Look(NamedTuple):
     join: bool
 
 
-def _check_names(names: list[str] | None, request: FitRequest) -> list[str] | None:
+def check_named(names: list[str] | None, k: int | None) -> list[str] | None:
     """Return the names of the clusters; raise an error if they cannot be used."""
     from lordclust.profiles import check_names
 
     if names is None:
         return None
-    if request.n_clusters is None:
+    if k is None:
         raise click.UsageError("--names needs a number of clusters, got -k auto.")
     try:
-        return check_names(names, request.n_clusters)
+        return check_names(names, k)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
 
@@ -279,7 +277,7 @@ def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
         raise Failure(f"--proba: the method {run.method} computes no probabilities.")
 
 
-def _writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
+def run_writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
     """Return the function that writes each output."""
     from lordclust import files
     from lordclust.cli import pages, summary, tables

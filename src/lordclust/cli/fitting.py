@@ -13,8 +13,10 @@ import click
 from lordclust._core.compiling import CLOCK
 from lordclust._core.typing import IntArray
 from lordclust._core.validation import unknown_name
+from lordclust.cli.exits import Interrupts
 from lordclust.cli.links import NONE, Pairs
 from lordclust.cli.options import FitRequest, counted
+from lordclust.cli.progress import Display, FitProgress
 from lordclust.cli.samples import Samples
 from lordclust.graph import KNNGraph
 from lordclust.methods._callbacks import Listener, heard_by
@@ -114,6 +116,23 @@ def affinity(request: FitRequest, precomputed: bool) -> str | KNNGraph | None:
             f"{other} does not build. Leave one of them out."
         )
     return KNNGraph(request.neighbors)
+
+
+def fit_shown(
+    model: Any,
+    samples: Samples,
+    display: Display,
+    interrupts: Interrupts,
+    checkpoint: str | None = None,
+    pairs: Pairs = NONE,
+) -> Fitted:
+    """Fit a model, and show the progress; Ctrl-C keeps the result so far."""
+    text = f"Fitting {type(model).__name__} to {samples.count}"
+    builds_graph = getattr(model, "takes_graph", False) and not samples.precomputed
+    graph = f"Finding the neighbours of {samples.count}"
+    display.stage(graph if builds_graph else text, 1.0)
+    progress = FitProgress(text, display, interrupts)
+    return fit_model(model, samples, progress, checkpoint, pairs)
 
 
 def fit_model(

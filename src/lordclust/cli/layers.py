@@ -14,8 +14,10 @@ from lordclust.cli.options import (
     force_option,
     input_options,
     quiet_option,
+    report_option,
     request_options,
     scale_option,
+    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
+@report_option
+@title_option
 @force_option
 @quiet_option
 def layers(
@@ -48,6 +52,8 @@ def layers(
     reading: InputOptions,
     scale: str,
     output: str,
+    report: str | None,
+    title: str | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -55,12 +61,17 @@ def layers(
 
     The output has one line per sample, and one column of labels per level. A cluster
     keeps its number until it is split. The recommended level is that of
-    `lordclust fit -k auto`, with at most K clusters.
+    `lordclust fit -k auto`, with at most K clusters. The report has a slider for the
+    number of clusters.
 
     \b
       lordclust layers iris.csv --k-max 5 --label-column species -o levels.csv
+      lordclust layers customers.csv -o levels.csv --report customers.html
     """
-    outputs = Outputs({"--output": output}, (input_,), force=force)
+    targets = {"--output": output, "--report": report}
+    outputs = Outputs(targets, (input_,), force=force)
+    if outputs.to_stdout("--report"):
+        raise click.UsageError("--report needs a file, not stdout.")
     from lordclust.cli.fitting import affinity
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_formats
@@ -73,7 +84,7 @@ def layers(
         kind = affinity(request, samples.precomputed) or "knn"
         given = {"random_state": request.seed, "n_jobs": request.jobs}
         found = nested(samples.X, k_max, affinity=kind, **given)
-        writers = _writers(found, samples)
+        writers = _writers(found, samples, title)
         outputs.write(writers, interrupts)
     if not quiet:
         say(str(found))
@@ -82,12 +93,16 @@ def layers(
         raise Failure(COMPLETE, INTERRUPTED)
 
 
-def _writers(found: Layers, samples: Samples) -> dict[str, Writer]:
-    """Return the function that writes the labels."""
-    from lordclust.cli import tables
+def _writers(found: Layers, samples: Samples, title: str | None) -> dict[str, Writer]:
+    """Return the functions that write the labels and the report."""
+    from lordclust.cli import pages, tables
 
     def write_labels(file: str, force: bool) -> None:
         levels = {f"k={k}": labels for k, labels in enumerate(found.labels, 1)}
         tables.write(file, {samples.id_name: samples.ids} | levels, force)
 
-    return {"--output": write_labels}
+    def write_report(file: str, force: bool) -> None:
+        facts: dict[str, object] = {"input": samples.source}
+        pages.write_page(file, force, found, None, samples, facts=facts, title=title)
+
+    return {"--output": write_labels, "--report": write_report}

@@ -358,6 +358,29 @@ scale_option = click.option(
     help="minmax: features from 0 to 1. zscore: mean 0, variance 1. auto: zscore if "
     "standard deviations differ by more than a factor of 10, otherwise none.",
 )
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Labels; stdout by default."
+)
+proba_option = click.option(
+    "--proba", metavar="FILE", help="Probability of every cluster."
+)
+profiles_option = click.option(
+    "--profiles",
+    metavar="FILE",
+    help="What distinguishes each cluster; - for text on stdout, instead of the "
+    "labels.",
+)
+join_option = click.option(
+    "--join", is_flag=True, help="Add the columns of INPUT to --output."
+)
+json_option = click.option(
+    "--json",
+    "json_",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Summary of the run; without FILE on stdout, instead of the labels.",
+)
 report_option = click.option(
     "--report", metavar="FILE", help="Interactive report, one HTML file."
 )

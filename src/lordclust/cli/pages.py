@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lordclust._core.typing import Graph, IntArray
 from lordclust.cli.exits import Interrupts
 from lordclust.cli.progress import Display
 from lordclust.cli.samples import Samples
 from lordclust.cli.summary import sizes_of
 from lordclust.cli.tables import Row
+from lordclust.methods.layers import Layers
 from lordclust.profiles import Profiles, make_profiles
 from lordclust.report import inline, write_report
 from lordclust.result import TauPath
@@ -19,13 +21,24 @@ def profiles_of(
     model: Any, samples: Samples, names: Sequence[str] | None = None
 ) -> Profiles:
     """Return the profiles of the clusters, in the units of INPUT."""
-    k = len(sizes_of(model))
+    P = getattr(model, "membership_", None)
+    return _profiles(model.labels_, len(sizes_of(model)), P, samples, names)
+
+
+def _profiles(
+    labels: IntArray,
+    k: int,
+    P: Graph | None,
+    samples: Samples,
+    names: Sequence[str] | None = None,
+) -> Profiles:
+    """Return the profiles of k clusters, in the units of INPUT."""
     named = zip(samples.names or (), samples.kinds or (), strict=False)
     return make_profiles(
         None if samples.precomputed else samples.raw,
-        model.labels_,
+        labels,
         k,
-        P=getattr(model, "membership_", None),
+        P=P,
         weight=samples.weight,
         feature_names=None if samples.precomputed else samples.names,
         names=names,
@@ -46,7 +59,15 @@ def write_page(
     names: Sequence[str] | None = None,
     title: str | None = None,
 ) -> None:
-    """Write the report."""
+    """Write the report of a model, or of nested clusters."""
+    profiles: Profiles | list[Profiles]
+    if isinstance(model, Layers):
+        levels = enumerate(model.labels, 1)
+        profiles = [
+            _profiles(labels, k, model.membership(k), samples) for k, labels in levels
+        ]
+    else:
+        profiles = profiles_of(model, samples, names)
     if path is None and hasattr(model, "tau_") and _too_many(model):
         facts = facts | {"slider": f"none above {inline.SLIDER_UP_TO:,} probabilities"}
     write_report(
@@ -57,7 +78,7 @@ def write_page(
         ids=samples.ids.tolist(),
         names=samples.names,
         labels=samples.labels,
-        profiles=profiles_of(model, samples, names),
+        profiles=profiles,
         title=title,
         comparison=comparison,
         facts=facts,

@@ -11,7 +11,9 @@ from lordclust.cli.options import (
     InputOptions,
     force_option,
     input_options,
+    join_option,
     numbers,
+    proba_option,
     quiet_option,
 )
 from lordclust.cli.outputs import Outputs
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("input_", metavar="INPUT")
 @click.option("-o", "--output", metavar="FILE", default="-",
               help="Labels; stdout by default.")  # fmt: skip
-@click.option("--proba", metavar="FILE", help="Probability of every cluster.")
+@proba_option
 @click.option(
     "--proportions",
     type=numbers(float, "model"),
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Label samples -1 that are farther from the others than any fitted one.",
 )
-@click.option("--join", is_flag=True, help="Add the columns of INPUT to --output.")
+@join_option
 @input_options(
     "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
 )

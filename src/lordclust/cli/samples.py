@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lordclust.cli.preparation import Preparation
 
 #: Columns of the output tables; an id column of such a name is called id.
-OWN = re.compile(r"label|probability|uncertainty|p\d+|tau=.*")
+OWN = re.compile(r"label|before|probability|uncertainty|p\d+|tau=.*")
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ def read_samples(
     columns = reading.columns
     if isinstance(columns, str) and not columns.startswith("obsm:"):
         columns = [name.strip() for name in columns.split(",")]
-        columns += [name for name in aside if name not in columns]
+    if isinstance(columns, list | tuple):
+        columns = [*columns, *(name for name in aside if name not in columns)]
     table = files.read(
         source,
         format=reading.format_,

@@ -6,12 +6,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from lordclust._core.typing import FloatArray
 from lordclust.cli.options import InputOptions
 from lordclust.cli.preparation import Preparation, texts
 from lordclust.cli.samples import Samples, read_samples
 from lordclust.files import InputError
+from lordclust.files.table import Matrix
 from lordclust.methods._saving import load_model
+
+
+def _stacked(first: Matrix, second: Matrix) -> Matrix:
+    """Return the rows of two tables."""
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.csr_array(sparse.vstack([first, second]))
+    return np.vstack([first, second])
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,13 @@ class SavedModel:
         if clusters is not None and len(clusters) != len(model.sizes_):
             clusters = None
         return cls(path, model, texts(extras.get("names")), preparation, clusters)
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """The weights of the fitted samples, 1 for outliers; None if all are equal."""
+        inside = self.model.labels_ >= 0
+        weight = np.where(inside, self.model._weight, 1.0)
+        return None if np.ptp(weight[inside]) < 1e-9 else weight
 
     def samples(
         self, source: str, reading: InputOptions, *, cells: bool = False
@@ -75,6 +92,28 @@ class SavedModel:
                 "Pass the file it was fitted to, or leave INPUT out.",
             )
         return samples
+
+    def with_fitted(self, new: Samples) -> Samples:
+        """Return the samples of the fit, and after them the new ones."""
+        n, m = len(self.model.labels_), len(new.ids)
+        old, weights = self._own_samples(n), (self.weight, new.weight)
+        weight = None
+        if any(one is not None for one in weights):
+            pairs = zip(weights, (n, m), strict=True)
+            weight = np.concatenate([np.ones(c) if w is None else w for w, c in pairs])
+
+        def after(first: object, given: Any) -> Any:
+            return None if given is None else np.concatenate([[first] * n, given])
+
+        return replace(
+            new,
+            X=_stacked(old.X, new.X),
+            raw=_stacked(old.raw, new.raw),
+            ids=np.array([*(f"fitted {i}" for i in range(n)), *map(str, new.ids)]),
+            labels=after("", new.labels),
+            known=after(-1, new.known),
+            weight=weight,
+        )
 
     def _own_samples(self, n: int) -> Samples:
         """Return the samples that the model file holds."""

@@ -99,6 +99,7 @@ def facts(run: Run) -> dict[str, Any]:
         "tau": getattr(model, "tau_", None),
         "seconds": round(fitted.seconds, 4),
         **_broken(run),
+        **_changed(model),
         **scores(samples, model.labels_),
         "seed": run.seed,
         "parameters": model.get_params(deep=False),
@@ -123,6 +124,15 @@ def _broken(run: Run) -> dict[str, object]:
         return {}
     broken: IntArray = vars(run.fitted.model)["broken_links_"]
     return {"n_links": run.pairs.n_links, "broken_links": run.samples.ids[broken]}
+
+
+def _changed(model: Any) -> dict[str, int]:
+    """Return how many samples were in a cluster before, and moved, after a refit."""
+    change = getattr(model, "change_", None)
+    if change is None:
+        return {}
+    compared = int((change.before >= 0).sum())
+    return {"n_compared": compared, "n_moved": len(change.moved)}
 
 
 def plain(value: object) -> object:

@@ -48,8 +48,12 @@ def sample_writers(
     *,
     names: Sequence[str] | None = None,
     join: bool = False,
+    before: IntArray | None = None,
 ) -> dict[str, Writer]:
-    """Return the writers of labels and probabilities, one line per sample."""
+    """Return the writers of labels and probabilities, one line per sample.
+
+    ``before`` are older labels of the same samples, for a column of their own.
+    """
     ids = {samples.id_name: samples.ids}
 
     def write_labels(file: str, force: bool) -> None:
@@ -57,6 +61,8 @@ def sample_writers(
         if names is not None:
             named = np.array([*names, OUTLIER])[labels]
             columns["segment" if "name" in ids else "name"] = named
+        if before is not None:
+            columns["before"] = before
         if P is not None:
             own = np.where(labels < 0, 0.0, P[np.arange(len(P)), labels])
             columns["probability"] = np.round(own, DIGITS)

@@ -84,6 +84,8 @@ class BLoRD(BaseEstimator):
     rounding : {"argmax", "exact"}, optional
         As in :class:`lordclust.BLoRD`: by default labels have exactly the shares that
         are given. For "exact" the driver collects the memberships.
+    outliers : None
+        Outliers cannot be left out here, see :class:`lordclust.BLoRD`.
     affinity : {"knn", "precomputed"} or KNNGraph, default="knn"
         The graph of nearest neighbours of X, found block against block, with the
         edges of ``KNNGraph(search="exact").build(X)``; or X is S itself.
@@ -142,6 +144,7 @@ class BLoRD(BaseEstimator):
         tau: Any = "auto",
         proportions: Any = "auto",
         rounding: str | None = None,
+        outliers: None = None,
         affinity: Any = "knn",
         start: str = "auto",
         n_init: Any = "auto",
@@ -154,6 +157,7 @@ class BLoRD(BaseEstimator):
         self.tau = tau
         self.proportions = proportions
         self.rounding = rounding
+        self.outliers = outliers
         self.affinity = affinity
         self.start = start
         self.n_init = n_init
@@ -199,6 +203,12 @@ class BLoRD(BaseEstimator):
             "precomputed",
         ):
             raise unknown_name("affinity", self.affinity, ["knn", "precomputed"])
+        if self.outliers is not None:
+            raise ValueError(
+                f"outliers must be None on several machines, got {self.outliers!r}. "
+                "Use lordclust.BLoRD on one machine, or remove the outliers from X "
+                "beforehand."
+            )
         if not isinstance(self.start, str) or self.start not in STARTS:
             raise unknown_name("start", self.start, STARTS)
         shared = self.get_params(deep=False)

@@ -71,19 +71,32 @@ class RefitModel:
         if n_clusters is not None:
             model.set_params(n_clusters=n_clusters)
         model.fit(X, **fit_params)
-        before = _reference(self, X, rows, len(model.labels_))
-        shares = model.proportions
-        free = shares is None or is_auto(shares) or isinstance(shares, str)
-        number = np.arange(self.n_clusters_)  # of each old cluster
-        if free and model.cluster_sizes is None and "known_labels" not in fit_params:
-            order = _order(before, model, len(number))
-            gone = order[: len(number)] >= model.n_clusters_
-            number = np.argsort(np.argsort(gone, kind="stable"))
-            _renumber(model, order[order < model.n_clusters_])
-        model.change_ = Change(np.append(number, -1)[before], model.labels_)
-        _keep_names(self, model, number)
+        known = fit_params.get("known_labels") is not None
+        keep_numbers(self, model, X, rows, fixed=known)
         fitted: Self = model
         return fitted
+
+
+def keep_numbers(
+    old: Any, model: Any, X: Graph, rows: ArrayLike | None = None, *, fixed: bool
+) -> None:
+    """Number the clusters of a model fitted to X like those of an old one.
+
+    Clusters that are ``fixed``, or of given shares or sizes, keep the numbers that they
+    have. Sets ``change_``, and keeps the names of the clusters.
+    """
+    before = _reference(old, X, rows, len(model.labels_))
+    shares = model.proportions
+    free = shares is None or is_auto(shares) or isinstance(shares, str)
+    number = np.arange(old.n_clusters_)  # of each old cluster
+    if free and model.cluster_sizes is None and not fixed:
+        order = _order(before, model, len(number))
+        gone = order[: len(number)] >= model.n_clusters_
+        number = np.argsort(np.argsort(gone, kind="stable"))
+        _renumber(model, order[order < model.n_clusters_])
+    was = np.argsort(number)
+    model.change_ = Change(np.append(number, -1)[before], model.labels_, was)
+    _keep_names(old, model, number)
 
 
 class LabelledModel:

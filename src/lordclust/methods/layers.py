@@ -4,18 +4,29 @@ One level is that of ``BLoRD`` itself. Coarser ones merge the two clusters, fine
 split the cluster, for which the evidence is then largest.
 """
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
-from lordclust._core.typing import Graph, IntArray
+from lordclust._core.typing import Affinity, BoolArray, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count
 from lordclust.choose.evidence import Evidence
 from lordclust.choose.n_clusters import best_n_clusters
+from lordclust.graph import KNNGraph, ScaleWarning
+from lordclust.methods._base import NAN
 from lordclust.methods._left_out import selected
 from lordclust.methods.lord import BLoRD
+
+if TYPE_CHECKING:
+    from lordclust.report import Report
 
 #: Clusters with fewer samples are not split.
 SMALLEST = 8
@@ -34,6 +45,10 @@ class Layers:
         ``labels[k - 1]`` are the labels of the level with k clusters, -1 for outliers.
     best_k : int
         The recommended level: its clusters are those of ``BLoRD(best_k)``.
+    model : BLoRD
+        The fitted model of the recommended level. Its clusters may have other numbers.
+    finest : ndarray of shape (n, m)
+        Memberships at the level with m clusters; see :meth:`membership`.
 
     Examples
     --------
@@ -50,13 +65,41 @@ class Layers:
 
     labels: IntArray
     best_k: int
+    model: BLoRD
+    finest: FloatArray
 
     def at(self, k: int | None = None) -> IntArray:
         """Return the labels of the level with k clusters, by default ``best_k``."""
+        return np.asarray(self.labels[self._checked(k) - 1])
+
+    def membership(self, k: int | None = None) -> FloatArray:
+        """Return P(cluster j | sample i) at a level, by default ``best_k``.
+
+        At the recommended level these are the memberships of the model. That of a
+        merged cluster is the sum of its parts; that of a part is the membership of the
+        cluster, times that of ``BLoRD(2)`` among the samples of the cluster. Samples of
+        other clusters have the average of their neighbours in the cluster.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of clusters of the level.
+
+        Returns
+        -------
+        P : ndarray of shape (n, k)
+            Rows sum to 1.
+        """
+        k, P, parents = self._checked(k), self.finest.copy(), self.parents
+        for j in range(len(self.labels) - 1, k - 1, -1):
+            P[:, parents[j]] += P[:, j]
+        return P[:, :k]
+
+    def _checked(self, k: int | None) -> int:
         k = self.best_k if k is None else k
         if not 1 <= k <= len(self.labels):
             raise ValueError(f"k must be from 1 to {len(self.labels)}, got {k}.")
-        return np.asarray(self.labels[k - 1])
+        return k
 
     def sizes(self, k: int) -> IntArray:
         """Return the number of samples in each cluster of a level."""
@@ -72,6 +115,33 @@ class Layers:
         first = [int((labels == j).argmax()) for j, labels in enumerate(self.labels)]
         above = [self.labels[j - 1][i] for j, i in enumerate(first)]
         return np.array([-1, *above[1:]])
+
+    def report(self, **options: Any) -> "Report":
+        """Return a page with a slider for the number of clusters.
+
+        Notebooks display it. Segments, sizes, map and lists are those of the chosen
+        level; parts of a cluster have its hue.
+
+        Parameters
+        ----------
+        **options
+            Options of :func:`lordclust.report.write_report`, such as ``title``,
+            ``ids`` or ``names``.
+
+        Returns
+        -------
+        report : Report
+            With ``save(path)``.
+
+        Examples
+        --------
+        >>> from lordclust import layers
+        >>> layers([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], 3).report()
+        <Report: display it in a notebook, or write it with save("report.html")>
+        """
+        # At run time: this package must not depend on that of the reports.
+        made: Report = import_module("lordclust.report").Report.of(self, **options)
+        return made
 
     def __repr__(self) -> str:
         return f"Layers(1 to {len(self.labels)} clusters, best_k={self.best_k})"
@@ -110,8 +180,9 @@ def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     Returns
     -------
     layers : Layers
-        With ``best_k``, the labels ``at(k)`` and the tree ``parents``;
-        :class:`lordclust.plots.LayersDisplay` draws it.
+        With ``best_k``, the labels ``at(k)``, their probabilities ``membership(k)``,
+        the tree ``parents``, and a page with a slider for k, ``report()``;
+        :class:`lordclust.plots.LayersDisplay` draws the tree.
 
     Examples
     --------
@@ -128,26 +199,34 @@ def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     model = X if isinstance(X, BLoRD) else _recommended(X, count, parameters)
     kept = model.labels_ >= 0
     S = selected(model.affinity_matrix_, kept, square=True)
-    features = model._samples
-    if features is not None:
-        features = selected(features, kept, square=False)
+    graph, features = model._affinity(), None
+    if not model._has_metric(NAN) and model._samples is not None:
+        features = selected(model._samples, kept, square=False)
     own = model.labels_[kept]
     judge = Evidence(S, max(count, model.n_clusters_), features, model._weight[kept])
-    coarse, fine = _merged(judge, own), _split(judge, own, features, S, count)
-    nested = _numbered([*coarse, own, *fine])
+    coarse = _merged(judge, own)
+    X = features if isinstance(graph, KNNGraph) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # all of X is what matters
+        splits = _split(judge, own, partial(_in_two, graph, X, S), count)
+    nested = _numbered([*coarse, own, *(one.labels for one in splits)])
     labels = np.full((len(nested), len(kept)), -1)
     labels[:, kept] = nested
-    return Layers(labels, len(coarse) + 1)
+    last = splits[-1].labels if splits else own
+    P = _memberships(model, kept, splits)[:, _order(last, nested[-1])]
+    P /= P.sum(axis=1, keepdims=True)  # without clusters that have no samples
+    return Layers(labels, len(coarse) + 1, model, P)
 
 
 def _recommended(X: Graph, count: int, parameters: dict[str, object]) -> BLoRD:
     """Return the model with the suggested number of clusters."""
     model = BLoRD(1, **parameters)  # type: ignore[arg-type]
-    X = model._check_X(X)
-    S = model._read(X)
-    features = None if model._is_precomputed() else X
+    checked = model._check_X(X)
+    S = model._read(checked)
+    graph_only = model._is_precomputed() or model._has_metric(NAN)
+    features = None if graph_only else checked
     found = best_n_clusters(S, features, np.ones(S.shape[0]), count)
-    model.set_params(n_clusters=found.best_k).fit(X)
+    model.set_params(n_clusters=found.best_k).fit(X)  # with the names of X
     return model
 
 
@@ -161,37 +240,88 @@ def _merged(judge: Evidence, labels: IntArray) -> list[IntArray]:
     return found
 
 
+class Split(NamedTuple):
+    """One cluster in two parts; arrays are of the samples that are not outliers.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (n,)
+        The labels after the split: the new part has the largest number.
+    parent : int
+        The cluster that was split.
+    part : ndarray of shape (n_parent,)
+        P(new part | sample, parent) for each sample of the parent.
+    """
+
+    labels: IntArray
+    parent: int
+    part: FloatArray
+
+
 def _split(
-    judge: Evidence, labels: IntArray, X: Graph | None, S: Graph, count: int
-) -> list[IntArray]:
+    judge: Evidence,
+    labels: IntArray,
+    in_two: Callable[[IntArray], BLoRD],
+    count: int,
+) -> list[Split]:
     """Return finer labels: one cluster split at a time."""
-    found: list[IntArray] = []
-    halves: dict[int, IntArray] = {}  # the samples that leave a cluster if it is split
+    found: list[Split] = []
+    options: dict[int, BLoRD] = {}  # the parts of each cluster, if it is split
     for k in range(len(np.unique(labels)), count):
+        finer = {}
         for j in range(k):
             rows = np.flatnonzero(labels == j)
-            if j not in halves and len(rows) >= SMALLEST:
-                halves[j] = rows[_in_two(X, S, rows) == 1]
-        options = {j: labels.copy() for j in halves}
-        for j, option in options.items():
-            option[halves[j]] = k
-        if not options:
+            if j not in options and len(rows) >= SMALLEST:
+                options[j] = in_two(rows)
+            if j in options:
+                finer[j] = labels.copy()
+                finer[j][rows[options[j].labels_ == 1]] = k
+        if not finer:
             break
-        best = max(options, key=lambda j: judge.score(options[j]).total)
-        labels = options[best]
-        found.append(labels)
-        del halves[best]
+        best = max(finer, key=lambda j: judge.score(finer[j]).total)
+        labels = finer[best]
+        found.append(Split(labels, best, options.pop(best).membership_[:, 1]))
     return found
 
 
-def _in_two(X: Graph | None, S: Graph, rows: IntArray) -> IntArray:
-    """Return the labels of some samples in two clusters, the larger one 0."""
-    model = BLoRD(2)
+def _in_two(graph: Affinity, X: Graph | None, S: Graph, rows: IntArray) -> BLoRD:
+    """Return the model of some samples in two clusters, the larger one 0.
+
+    With the settings of the graph, but as many neighbours as suit this many samples. A
+    graph that is not one of neighbours is used as it is.
+    """
     if X is not None and abs(X[rows[1:]] - X[rows[:-1]]).sum() > 0:
+        model = BLoRD(2, affinity=clone(graph).set_params(n_neighbors=None))
         model.fit(X[rows])
     else:
-        model.set_params(affinity="precomputed").fit(S[rows][:, rows])
-    return model.labels_
+        model = BLoRD(2, affinity="precomputed")
+        model.fit(S[rows][:, rows])
+    return model
+
+
+def _memberships(model: BLoRD, kept: BoolArray, splits: list[Split]) -> FloatArray:
+    """Return P at the finest level: P(parent) P(part | parent), split by split."""
+    given = model.membership_
+    P = np.array(given.toarray() if sparse.issparse(given) else given)
+    S, before = model.affinity_matrix_, model.labels_[kept]
+    for new, split in enumerate(splits, len(np.unique(before))):
+        rows = np.flatnonzero(kept)[before == split.parent]
+        near = abs(S[:, rows])
+        total = np.asarray(near.sum(axis=1)).ravel()
+        mean = near @ split.part / np.where(total > 0, total, 1.0)
+        part = np.where(total > 0, mean, split.part.mean())
+        part[rows] = split.part
+        whole = P[:, split.parent].copy()
+        P = np.insert(P, new, whole * part, axis=1)
+        P[:, split.parent] = whole - P[:, new]
+        before = split.labels
+    return P
+
+
+def _order(labels: IntArray, numbers: IntArray) -> IntArray:
+    """Return the old label of each cluster, by its new number."""
+    _, first = np.unique(numbers, return_index=True)
+    return np.asarray(labels[first])
 
 
 def _numbered(levels: list[IntArray]) -> IntArray:

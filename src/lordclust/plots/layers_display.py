@@ -5,15 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from lordclust._core.colors import cluster_colours
+from lordclust._core.colors import nested_colours
 from lordclust._core.typing import Axes
 from lordclust.methods.layers import Layers
 from lordclust.plots._axes import Display, ink, quiet
+
+#: Mean of red, green and blue from which on the number of a block is black.
+LIGHT = 0.62
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LayersDisplay(Display):
     """One row per level, one block per cluster; parts lie below their cluster.
+
+    Parts have the hue of the cluster at the recommended level that they belong to.
 
     Parameters
     ----------
@@ -75,7 +80,7 @@ class LayersDisplay(Display):
         found = self.layers
         levels = len(found.labels)
         ax = self._open(ax, (7.0, 1.2 + 0.34 * levels))
-        colours = cluster_colours(levels)
+        colours, _ = nested_colours(found.parents, found.best_k)
         order = np.lexsort(found.labels[::-1])  # parts side by side, outliers first
         order = order[found.labels[0][order] >= 0]
         self.blocks_ = []
@@ -87,7 +92,12 @@ class LayersDisplay(Display):
             self.blocks_.append(bars)
             wide = [f"{j}" if s > 0.03 * len(order) else ""
                     for j, s in enumerate(found.sizes(k))]  # fmt: skip
-            ax.bar_label(bars, wide, label_type="center", color="white", size=8.5)
+            for text, colour in zip(
+                ax.bar_label(bars, wide, label_type="center", size=8.5),
+                colours,
+                strict=False,
+            ):
+                text.set_color("white" if colour.mean() < LIGHT else "black")
         frame = ax.barh(found.best_k, len(order), 0.98, facecolor="none", lw=2)
         frame[0].set_edgecolor(ink())
         ax.invert_yaxis()

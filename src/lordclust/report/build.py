@@ -1,4 +1,4 @@
-"""Build the report of a model, of a path, or of both."""
+"""Build the report of a model, of a path or of both, or of nested clusters."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +12,7 @@ from lordclust._core.colors import (
     as_hex,
     cluster_colours,
     cluster_marker,
+    nested_colours,
 )
 from lordclust._core.typing import (
     BoolArray,
@@ -23,12 +24,14 @@ from lordclust._core.typing import (
 )
 from lordclust._core.validation import check_count
 from lordclust.files.atomic import atomic_file, check_target
+from lordclust.methods.layers import Layers
 from lordclust.metrics import accuracy
 from lordclust.plots.layout import make_layout
 from lordclust.profiles import Profiles, make_profiles
 from lordclust.report.encode import (
     TOP,
     as_grid,
+    inert_html,
     inert_json,
     packed,
     plain,
@@ -60,7 +63,7 @@ PAIRS, LEAST_SHARE = 8, 0.001
 
 def write_report(
     path: str | os.PathLike[str],
-    model: Estimator | None = None,
+    model: Estimator | Layers | None = None,
     path_: TauPath | None = None,
     X: Samples = None,
     S: Graph = None,
@@ -69,7 +72,7 @@ def write_report(
     names: Iterable[object] | None = None,
     labels: Iterable[object] | None = None,
     title: str | None = None,
-    profiles: Profiles | None = None,
+    profiles: Profiles | Sequence[Profiles] | None = None,
     comparison: Sequence[Mapping[str, object]] | None = None,
     facts: Mapping[str, object] | None = None,
     max_points: int = 5000,
@@ -78,14 +81,16 @@ def write_report(
     """Write an HTML page that shows a clustering.
 
     One self-contained HTML file that works offline. With a path, a slider changes tau,
-    and the samples, the sizes and the pairs change with it. Nothing is fitted here.
+    and the samples, the sizes and the pairs change with it. With nested clusters it
+    changes their number, and the segments too. Nothing is fitted here.
 
     Parameters
     ----------
     path : str or path-like
         The file to write, for example ``"report.html"``; "-" is standard output.
-    model : fitted estimator, optional
-        Any clustering method; without ``membership_`` its labels are shown.
+    model : fitted estimator or Layers, optional
+        Any clustering method; without ``membership_`` its labels are shown. Or nested
+        clusters, from :func:`lordclust.layers`.
     path_ : TauPath, optional
         From ``tau_path(S, k, keep="all")``; of the model's samples if both are given.
     X : array-like or sparse of shape (n, d), optional
@@ -103,8 +108,9 @@ def write_report(
     title : str, optional
         Heading of the page.
     profiles : Profiles, optional
-        What distinguishes the clusters, and their names, from ``model.describe``. By
-        default those of X, if its features have names.
+        What distinguishes the clusters, and their names, from ``model.describe``; of
+        nested clusters, a list with one for each level. By default those of X, if its
+        features have names.
     comparison : sequence of dict, optional
         One row per method compared, shown as a table.
     facts : dict, optional
@@ -148,7 +154,7 @@ def save_html(html: str, path: str | os.PathLike[str], force: bool) -> Path:
 
 
 def report_html(
-    model: Estimator | None,
+    model: Estimator | Layers | None,
     path_: TauPath | None,
     X: Samples,
     S: Graph,
@@ -157,31 +163,41 @@ def report_html(
     names: Iterable[object] | None = None,
     labels: Iterable[object] | None = None,
     title: str | None = None,
-    profiles: Profiles | None = None,
+    profiles: Profiles | Sequence[Profiles] | None = None,
     comparison: Sequence[Mapping[str, object]] | None = None,
     facts: Mapping[str, object] | None = None,
     max_points: int = 5000,
+    described: Samples = None,
 ) -> str:
-    """Return the page that :func:`write_report` writes."""
+    """Return the page that :func:`write_report` writes.
+
+    ``described`` are features for the profiles, if they are not those of the layout.
+    """
     snapshots = take_snapshots(model, path_)
+    model = model.model if isinstance(model, Layers) else model
     points = _chosen(snapshots, check_count(max_points, "max_points"))
     each = len(points) * min(TOP, snapshots.k) * (2 if snapshots.k <= 256 else 3)
-    snapshots = snapshots.thinned(max(2, min(MOST_TAUS, MOST_BYTES // each)))
+    shown = snapshots.thinned(max(2, min(MOST_TAUS, MOST_BYTES // each)))
     S = getattr(model, "affinity_matrix_", None) if S is None else S
     layout = make_layout(snapshots.n, snapshots.k, X=X, S=S)
-    data = _data(snapshots, points) | _texts(snapshots, points, ids, labels)
+    data = _look(snapshots) | _data(shown, points) | _texts(shown, points, ids, labels)
     if profiles is None:
-        profiles = _profiles(X, names, ids, snapshots)
-    data |= {"layout": None, "names": _names(profiles, snapshots.k)}
+        profiles = _profiles(
+            X if described is None else described, names, ids, snapshots
+        )
+    data |= {"layout": None, "names": None}
+    if isinstance(profiles, Profiles):
+        data["names"] = _names(profiles, snapshots.k)
     if layout is not None:
         xy = packed(as_grid(layout.coordinates[points]))
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
-    lead = _lead(model, snapshots, len(points))
-    sections = _sections(model, comparison, facts)
     return page(
-        title or "Clustering report", lead, inert_json(data), sections,
-        segments_html(profiles),
-    )  # fmt: skip
+        title or "Clustering report",
+        _lead(model, snapshots, len(points)),
+        inert_json(data),
+        _sections(model, comparison, facts),
+        segments_html(profiles, snapshots),
+    )
 
 
 def _chosen(snapshots: Snapshots, most: int) -> IntArray:
@@ -205,9 +221,15 @@ def _chosen(snapshots: Snapshots, most: int) -> IntArray:
 def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
     """Return the numbers and colours that the page shows."""
     every, n, k = snapshots.all, snapshots.n, snapshots.k
-    tops = [top_clusters(found.P[points], found.labels[points]) for found in every]
+    tops = [
+        top_clusters(_widened(found.P[points], k), found.labels[points])
+        for found in every
+    ]
     clusters, parts = (np.stack(arrays) for arrays in zip(*tops, strict=True))
     shares, out = snapshots.shares, snapshots.outliers
+    levels, ring = None, circular_order(snapshots)
+    if snapshots.parents is not None:
+        levels = [found.P.shape[1] for found in every]
     return {
         "n": n,
         "inside": int(n - out.sum()),
@@ -217,6 +239,9 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
         "top": int(clusters.shape[2]),
         "start": snapshots.start,
         "taus": [found.tau for found in every],
+        "levels": levels,
+        "soft": snapshots.soft,
+        "calibrated": snapshots.calibrated,
         "clusters": packed(clusters),
         "parts": packed(parts),
         "shares": None if shares is None else [round(float(s), 6) for s in shares],
@@ -224,17 +249,40 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
             np.bincount(found.labels[~out], minlength=k).tolist() for found in every
         ],
         "certainty": [round(float(found.P.max(axis=1).mean()), 4) for found in every],
+        "sure": [round(_sure(found), 4) for found in every],
         "uncertain": [_uncertain(found.P, points, out) for found in every],
         "pairs": [_pairs(found.P, snapshots.weight) for found in every],
-        "ring": circular_order(snapshots),
-        "blocks": _block_order(every[-1], points, out).tolist(),
-        "colours": {
-            "light": as_hex(cluster_colours(k)),
-            "dark": as_hex(cluster_colours(k, dark=True)),
-        },
-        "markers": "".join(cluster_marker(j) for j in range(k)),
+        "ring": ring,
+        "blocks": _block_order(every[-1], ring, points, out).tolist(),
+    }
+
+
+def _look(snapshots: Snapshots) -> dict[str, object]:
+    """Return colours and markers of the clusters; parts have the hue of the whole."""
+    k, parents = snapshots.k, snapshots.parents
+    markers = "".join(cluster_marker(j) for j in range(k))
+    both = cluster_colours(k), cluster_colours(k, dark=True)
+    if parents is not None:
+        count = snapshots.first.P.shape[1]
+        (light, markers), (dark, _) = (
+            nested_colours(parents, count, dark=on_dark) for on_dark in (False, True)
+        )
+        both = light, dark
+    return {
+        "colours": {"light": as_hex(both[0]), "dark": as_hex(both[1])},
+        "markers": markers,
         "ramp": {"light": RAMP, "dark": RAMP_ON_DARK},
     }
+
+
+def _widened(P: FloatArray, k: int) -> FloatArray:
+    """Return memberships with columns of 0 for clusters of finer levels."""
+    return np.pad(P, ((0, 0), (0, k - P.shape[1])))
+
+
+def _sure(found: Snapshot) -> float:
+    """Return the share of samples with a probability above 90%."""
+    return float(np.mean(found.P.max(axis=1) > 0.9))
 
 
 def _uncertain(
@@ -254,9 +302,12 @@ def _pairs(P: FloatArray, weight: FloatArray) -> list[list[float]]:
     return [[p.a, p.b, round(p.share, 4)] for p in pairs if p.share > LEAST_SHARE]
 
 
-def _block_order(last: Snapshot, points: IntArray, outliers: BoolArray) -> IntArray:
+def _block_order(
+    last: Snapshot, ring: list[int], points: IntArray, outliers: BoolArray
+) -> IntArray:
     """Return indices of the points by cluster, the most certain of each first."""
-    order = np.lexsort((-last.P[points].max(axis=1), last.labels[points]))
+    place = np.argsort(ring)[last.labels[points]]
+    order = np.lexsort((-last.P[points].max(axis=1), place))
     order = order[~outliers[points[order]]]
     count = min(BLOCK_SAMPLES, len(order))
     return np.asarray(order[np.linspace(0, len(order) - 1, count).astype(int)])
@@ -304,17 +355,23 @@ def _profiles(
     names: Iterable[object] | None,
     ids: Iterable[object] | None,
     snapshots: Snapshots,
-) -> Profiles | None:
-    """Return the profiles of the clusters, if features have names."""
+) -> Profiles | list[Profiles] | None:
+    """Return the profiles of the clusters, or of each level, if features have names."""
     if X is None or names is None:
         return None
-    first, k = snapshots.first, snapshots.k
     called = _short(names, X.shape[1] if hasattr(X, "shape") else len(X[0]), "names")
-    labels = np.where(snapshots.outliers, -1, first.labels)
-    return make_profiles(
-        X, labels, k,
-        P=first.P, weight=snapshots.weight, feature_names=called, ids=ids,
-    )  # fmt: skip
+    called_ids = None if ids is None else list(ids)
+
+    def of(found: Snapshot) -> Profiles:
+        return make_profiles(
+            X, np.where(snapshots.outliers, -1, found.labels), found.P.shape[1],
+            P=found.P if snapshots.soft else None, weight=snapshots.weight,
+            feature_names=called, ids=called_ids,
+        )  # fmt: skip
+
+    if snapshots.parents is None:
+        return of(snapshots.first)
+    return [of(found) for found in snapshots.all]
 
 
 def _sections(
@@ -336,25 +393,34 @@ def _sections(
 
 
 def _lead(model: Estimator | None, snapshots: Snapshots, n_points: int) -> str:
-    """Return the sentences below the heading."""
-    tau = snapshots.first.tau
-    lead = f"The end of the path at tau {tau:.2f}. " if model is None else ""
-    certain = np.mean(snapshots.first.P.max(axis=1) > 0.9)
-    lead += (
-        f"{snapshots.n:,} samples in {snapshots.k} clusters; "
-        f"{certain:.0%} of them have a probability above 90%."
-    )
+    """Return the sentences below the heading, as HTML.
+
+    What depends on the slider is in an element that the script updates.
+    """
+    first, k = snapshots.first, snapshots.first.P.shape[1]
+    if snapshots.parents is None:
+        lead = f"{snapshots.n:,} samples in {k} clusters. "
+        moves = len(snapshots.all) > 1 and not snapshots.calibrated
+        at = f"At tau {first.tau or 0:.2f}, " if moves else ""
+    else:
+        lead = f"{snapshots.n:,} samples in nested clusters, from 1 to {snapshots.k}. "
+        lead += f"Recommended: {k}. "
+        at = f"With {k}, "
+    if snapshots.soft:
+        text = f"{at}{_sure(first):.0%} of the samples have a probability above 90%."
+        lead = f'{inert_html(lead)}<span id="sure">{inert_html(text)}</span>'
+    rest = ""
     if count := int(snapshots.outliers.sum()):
-        lead += f" {count:,} are outliers, which belong to no cluster."
+        rest += f" {count:,} are outliers, which belong to no cluster."
     selection = getattr(model, "selection_", None)
     if selection is not None and not selection.is_stable:
-        lead += (
+        rest += (
             f" Other partitions are as good: they agree on {selection.stability:.0%} "
             "of the samples."
         )
     if n_points < snapshots.n:
-        lead += (
+        rest += (
             f" The plot shows {n_points:,} of them, selected evenly from each "
             "cluster, and the most uncertain; sizes and shares are those of all."
         )
-    return lead
+    return lead + inert_html(rest)

@@ -10,6 +10,7 @@ from typing import Any
 
 from lordclust._core.typing import ArrayLike
 from lordclust.files.atomic import check_target
+from lordclust.methods.layers import Layers
 from lordclust.report.build import report_html, save_html
 from lordclust.result import TauPath
 from lordclust.solver.tau_path import tau_path
@@ -25,7 +26,8 @@ HEIGHT = "820px"
 class Report:
     """A page about a fitted model, from :meth:`lordclust.BLoRD.report`.
 
-    Notebooks display it, with its slider for tau; ``save`` writes it to a file.
+    Notebooks display it, with its slider for tau, or for the number of nested clusters
+    (``layers(X).report()``); ``save`` writes it to a file.
 
     Parameters
     ----------
@@ -44,11 +46,22 @@ class Report:
 
     @classmethod
     def of(cls, model: Any, **options: Any) -> Report:
-        """Return the report of a fitted model; options of ``write_report``."""
-        names = getattr(model, "feature_names_in_", None)
-        given = {"X": model._samples, "S": None, "names": names, **options}
-        known = model._problem.omega.known if hasattr(model, "_problem") else None
-        return cls(report_html(model, path_around(model, known), **given))
+        """Return the report of a fitted model, or of nested clusters.
+
+        Options are those of ``write_report``.
+        """
+        fitted = model.model if isinstance(model, Layers) else model
+        path = None
+        if fitted is model:
+            known = model._problem.omega.known if hasattr(model, "_problem") else None
+            path = path_around(model, known)
+        X = fitted._described()
+        described = options.pop("X", X)
+        names = getattr(described, "columns", None)
+        if names is None:
+            names = getattr(fitted, "feature_names_in_", None)
+        given = {"S": None, "names": names, "described": described, **options}
+        return cls(report_html(model, path, X, **given))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the page to a file, and return its path.

@@ -43,12 +43,12 @@ def folded(title: str, body: str) -> str:
 
 
 def page(title: str, lead: str, data: str, sections: str, segments: str = "") -> str:
-    """Return the complete page from texts, inert JSON and the HTML of its parts."""
+    """Return the complete page from its title, inert JSON and the HTML of its parts."""
     script, style = asset("report.js"), asset("report.css")
     parts = {
         "policy": policy(script, style),
         "title": inert_html(title),
-        "lead": inert_html(lead),
+        "lead": lead,
         "style": style,
         "script": script,
         "data": data,

@@ -4,6 +4,8 @@
   const data = JSON.parse($("data").textContent);
   const { n, k, points, top, inside } = data;
   const outliers = new Set(data.outliers);
+  const nested = data.levels !== null; // the slider moves the number of clusters, not tau
+  const frames = data.sizes.length;
 
   // -- numbers -----------------------------------------------------------------
 
@@ -12,7 +14,10 @@
   const clusters = (k <= 256 ? bytes : words)(data.clusters);
   const parts = bytes(data.parts);
 
-  /** The index of the first cluster of a sample, at the tau shown. */
+  /** The number of clusters shown; k is the largest. */
+  const now = () => (nested ? data.levels[state.frame] : k);
+
+  /** The index of the first cluster of a sample, at the tau or level shown. */
   const at = (i) => (state.frame * points + i) * top;
   const labelOf = (i) => clusters[at(i)];
   const chanceOf = (i) => parts[at(i)] / 255;
@@ -20,7 +25,7 @@
   /** The most probable clusters of a sample as [cluster, probability], largest first. */
   function chances(i) {
     const found = [];
-    for (let t = at(i); t < at(i) + top; t++) found.push([clusters[t], parts[t] / 255]);
+    for (let t = at(i); t < at(i) + top; t++) if (clusters[t] < now()) found.push([clusters[t], parts[t] / 255]);
     return found.sort((a, b) => b[1] - a[1]);
   }
 
@@ -90,22 +95,26 @@
       box[0] = Math.min(box[0], grid[i]); box[2] = Math.max(box[2], grid[i]);
       box[1] = Math.min(box[1], grid[i + 1]); box[3] = Math.max(box[3], grid[i + 1]);
     }
-    return { name, note, box, at: () => grid, tags: [] };
+    return { name, note, box, at: () => grid, tags: () => [] };
   }
 
   /** Positions by membership: clusters on a circle, a sample between those it may belong to. */
   function circle() {
     const corners = new Float32Array(2 * k);
-    data.ring.forEach((j, place) => {
-      const angle = Math.PI * (0.5 - (2 * place) / k);
-      corners.set([Math.cos(angle), Math.sin(angle)], 2 * j);
-    });
-    const room = Math.min(0.2, (0.8 * Math.PI) / k); // certain samples share a corner
     const grid = new Float32Array(2 * points);
-    let seen = null;
+    let seen = null, room = 0;
+    const arrange = () => {
+      const ring = data.ring.filter((j) => j < now());
+      ring.forEach((j, place) => {
+        const angle = Math.PI * (0.5 - (2 * place) / ring.length);
+        corners.set([Math.cos(angle), Math.sin(angle)], 2 * j);
+      });
+      room = Math.min(0.2, (0.8 * Math.PI) / ring.length); // certain samples share a corner
+    };
     const at = () => {
       if (seen === state.frame) return grid;
       seen = state.frame;
+      arrange();
       for (let i = 0; i < points; i++) {
         // A quasi-random sequence fills a disc evenly, the same way every time.
         const turn = 2 * Math.PI * 0.5698403 * i;
@@ -116,13 +125,13 @@
       }
       return grid;
     };
-    const reach = 20000 * (1.1 + room);
-    const tags = data.ring.map((j) => [j, reach * corners[2 * j], reach * corners[2 * j + 1]]);
-    const note = "their probabilities: between clusters if uncertain";
+    const reach = 20000 * (1.1 + Math.min(0.2, (0.8 * Math.PI) / k));
+    const tags = () => data.ring.filter((j) => j < now()).map((j) => [j, reach * corners[2 * j], reach * corners[2 * j + 1]]);
+    const note = data.soft ? "their probabilities: between clusters if uncertain" : "their clusters";
     return { name: "Probabilities", note, box: [-reach, -reach, reach, reach], at, tags };
   }
 
-  const layouts = data.layout ? [fixed(data.layout), circle()] : [circle()];
+  const layouts = [data.layout && fixed(data.layout), (data.soft || !data.layout) && circle()].filter(Boolean);
 
   /** Pixels per step of the layout's grid, the same for both axes. */
   function unit(width, height) {
@@ -154,7 +163,7 @@
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.fillStyle = ink();
-    for (const [j, u, v] of layouts[state.layout].tags) pen.fillText(`${j}`, ...project(u, v));
+    for (const [j, u, v] of layouts[state.layout].tags()) pen.fillText(`${j}`, ...project(u, v));
   }
 
   const CORNERS = {
@@ -194,11 +203,11 @@
     const { pen, width, height } = fitted(map);
     const place = placer(width, height);
     const r = radius(width, height);
-    const even = 1 / k;
+    const even = 1 / now();
     for (let i = 0; i < points; i++) {
       const j = labelOf(i);
       const [x, y] = place(i);
-      const sure = k > 1 ? Math.max(0, (chanceOf(i) - even) / (1 - even)) : 1;
+      const sure = now() > 1 ? Math.max(0, (chanceOf(i) - even) / (1 - even)) : 1;
       const aside = state.cluster !== null && state.cluster !== j;
       if (outliers.has(i)) { cross(pen, x, y, r, aside ? 0.1 : 0.8); continue; }
       pen.globalAlpha = (0.13 + 0.77 * sure) * (aside ? 0.1 : 1);
@@ -206,7 +215,7 @@
       spot(pen, x, y, r, shape(j));
     }
     pen.globalAlpha = 1;
-    if (k <= 40) drawTags(pen, width, height);
+    if (now() <= 40) drawTags(pen, width, height);
     drawRing(pen, place, r);
   }
 
@@ -230,14 +239,15 @@
     tip.replaceChildren(make("b", "", data.ids[i]));
     if (data.classes) tip.append(make("span", "class", `class ${data.classes[i]}`));
     if (outliers.has(i)) tip.append(make("span", "class", "outlier"));
-    const shown = chances(i).slice(0, 4).filter(([, p]) => p >= 0.005);
+    const shown = data.soft ? chances(i).slice(0, 4).filter(([, p]) => p >= 0.005) : [];
+    if (!data.soft && !outliers.has(i)) tip.append(make("span", "class", `cluster ${labelOf(i)}`));
     for (const [j, p] of shown) {
       const row = make("div", "row");
       row.append(dot(j), make("span", "", `${j}`), bar(p, colour(j)), make("span", "p", percent(p)));
       tip.append(row);
     }
     const others = 1 - shown.reduce((sum, [, p]) => sum + p, 0);
-    if (others >= 0.015) tip.append(make("div", "others", `other clusters ${percent(others)}`));
+    if (data.soft && others >= 0.015) tip.append(make("div", "others", `other clusters ${percent(others)}`));
     const left = x + 18 + tip.offsetWidth < map.clientWidth ? x + 18 : x - 18 - tip.offsetWidth;
     tip.style.left = `${Math.max(0, Math.min(left, map.clientWidth - tip.offsetWidth))}px`;
     tip.style.top = `${Math.max(0, Math.min(y - 20, map.clientHeight - tip.offsetHeight))}px`;
@@ -269,6 +279,14 @@
     choose(sample);
   }
 
+  /** Select a sample, and scroll until it can be seen, below the slider. */
+  function show(sample) {
+    seek(sample);
+    const y = map.getBoundingClientRect().top + placer(map.clientWidth, map.clientHeight)(sample)[1];
+    const top = $("control").hidden ? 0 : $("control").getBoundingClientRect().height + 8;
+    if (y < top + 30 || y > innerHeight - 30) scrollBy({ top: y - (top + innerHeight) / 2 });
+  }
+
   /** Return the sample of that name, or the first whose name begins with it, or -1. */
   function named(text) {
     const wanted = text.trim().toLowerCase();
@@ -282,7 +300,7 @@
       const found = field.value.trim() ? named(field.value) : null;
       field.setAttribute("aria-invalid", String(found === -1));
       if (found === null || found === -1) choose(null);
-      else seek(found);
+      else show(found);
     });
   }
 
@@ -376,14 +394,17 @@
   function step(by) {
     const list = data.uncertain[state.frame].map(([i]) => i);
     if (list.length === 0) return;
-    const now = list.indexOf(state.sample);
-    seek(list[now < 0 ? 0 : (now + by + list.length) % list.length]);
+    const place = list.indexOf(state.sample);
+    seek(list[place < 0 ? 0 : (place + by + list.length) % list.length]);
   }
 
   // -- segments --------------------------------------------------------------------
 
-  /** Colour the cards; the policy of the page allows this only to the script. */
+  /** Show the cards of this level, and colour them: the policy of the page allows only the script to. */
   function drawSegments() {
+    for (const card of document.querySelectorAll("#segments [data-from]")) {
+      card.hidden = now() < Number(card.dataset.from) || now() > Number(card.dataset.until);
+    }
     for (const mark of document.querySelectorAll("#segments .dot")) {
       const j = Number(mark.dataset.cluster);
       mark.className = `dot ${shape(j)}`;
@@ -397,7 +418,7 @@
 
   function makeSizes() {
     $("sizes").style.setProperty("--widest", `${Math.max(5, count(n).length)}ch`);
-    for (let j = 0; j < k; j++) {
+    for (const j of nested ? data.ring : Array(k).keys()) {
       const button = make("button");
       button.type = "button";
       button.setAttribute("aria-pressed", "false");
@@ -415,7 +436,7 @@
         draw();
       });
       $("sizes").append(button);
-      rows.push({ button, mark, inner: line.firstChild, tick, size });
+      rows[j] = { button, mark, inner: line.firstChild, tick, size };
     }
     $("sizes-note").textContent = data.shares
       ? "Samples per cluster; ticks show the requested shares. Click to highlight a cluster."
@@ -425,10 +446,11 @@
   function drawSizes() {
     const sizes = data.sizes[state.frame];
     // One scale for all taus; a cluster with nearly all samples is cut off.
-    const largest = Math.max(...data.sizes[data.start], ...(data.shares ?? []).map((s) => s * inside), 1);
+    const largest = Math.max(...data.sizes[nested ? state.frame : data.start], ...(data.shares ?? []).map((s) => s * inside), 1);
     const scale = 1 / (1.25 * largest);
     rows.forEach(({ button, mark, inner, tick, size }, j) => {
       const requested = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
+      button.hidden = j >= now();
       button.setAttribute("aria-pressed", String(state.cluster === j));
       button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${requested}`);
       button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${requested}`;
@@ -458,7 +480,7 @@
     list.forEach((i, row) => {
       const known = chances(i);
       const rest = Math.max(0, 1 - known.reduce((sum, [, p]) => sum + p, 0));
-      if (k > top) P.fill(rest / (k - top), row * k, (row + 1) * k);
+      if (now() > known.length) P.fill(rest / (now() - known.length), row * k, row * k + now());
       for (const [j, p] of known) P[row * k + j] = p;
     });
     return P;
@@ -516,7 +538,8 @@
       who.append(make("span", "", data.ids[i]), make("span", "", `${a} or ${b}`));
       button.setAttribute("aria-label", `${data.ids[i]}: cluster ${a} ${percent(p)}, cluster ${b} ${percent(q)}`);
       button.append(who, stack(i));
-      for (const event of ["pointerenter", "focus", "click"]) button.addEventListener(event, () => seek(i));
+      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => seek(i));
+      button.addEventListener("click", () => show(i));
       for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => choose(null));
       item.append(button);
       return item;
@@ -536,46 +559,112 @@
     if (!found.length) $("pairs").append(make("li", "none", hint("No two clusters share samples.")));
   }
 
-  const hint = (text) => (data.taus.length > 1 ? `${text} Decrease tau to see more.` : text);
+  const hint = (text) => (frames > 1 && !nested ? `${text} Decrease tau to see more.` : text);
 
-  // -- tau ---------------------------------------------------------------------------
+  // -- tau, or the number of clusters --------------------------------------------------
+
+  function go(frame) {
+    $("tau").value = state.frame = frame;
+    if (state.cluster !== null && state.cluster >= now()) state.cluster = null;
+    later();
+  }
 
   function makeSlider() {
-    const slider = $("tau"), last = data.taus.length - 1;
+    const slider = $("tau"), last = frames - 1;
     $("control").hidden = last === 0;
     if (last === 0) return;
     slider.max = last;
     slider.value = state.frame;
-    slider.addEventListener("input", () => { state.frame = Number(slider.value); later(); });
-    $("home").addEventListener("click", () => { slider.value = state.frame = data.start; draw(); });
+    slider.addEventListener("input", () => go(Number(slider.value)));
+    $("home").addEventListener("click", () => go(data.start));
     const curve = (part) => part.map((p, i) => `${(1000 * i) / last} ${(100 * (1 - p)).toFixed(1)}`).join("L");
     $("curve-line").setAttribute("d", `M${curve(data.certainty)}`);
     $("curve-area").setAttribute("d", `M0 100L${curve(data.certainty)}L1000 100Z`);
     if (data.accuracy) $("curve-accuracy").setAttribute("d", `M${curve(data.accuracy)}`);
+    if (data.calibrated) $("home").textContent = "Calibrated";
+    if (nested) makeLevels(last);
   }
 
-  function drawTau() {
-    if (data.taus.length < 2) return;
-    const tau = data.taus[state.frame].toFixed(2);
+  const levelRows = [];
+
+  /** The slider for the number of clusters comes first, because the segments change with it. */
+  function makeLevels(last) {
+    $("tau-name").textContent = "clusters";
+    $("low").textContent = "coarse";
+    $("high").textContent = "fine";
+    $("home").textContent = `Recommended: ${data.levels[data.start]}`;
+    $("mark").hidden = $("levels").hidden = false;
+    $("mark").style.left = `calc(9px + ${data.start / last} * (100% - 18px))`;
+    document.querySelector("main").prepend($("control"), $("levels"));
+    data.levels.forEach((level, frame) => {
+      const button = make("button"), bar = make("span", "level");
+      button.type = "button";
+      const blocks = data.ring.filter((j) => j < level).map((j) => [j, make("i")]);
+      for (const [j, block] of blocks) {
+        const part = data.sizes[frame][j] / Math.max(inside, 1);
+        block.style.width = `${100 * part}%`;
+        if (part > 0.035) block.textContent = j;
+        bar.append(block);
+      }
+      const best = frame === data.start ? ", recommended" : "";
+      button.setAttribute("aria-label", `${level} clusters${best}`);
+      button.append(make("b", "", `${level}`), bar);
+      if (best) button.classList.add("best");
+      button.addEventListener("click", () => go(frame));
+      $("rows").append(button);
+      levelRows.push({ button, blocks });
+    });
+  }
+
+  /** Whether black text is easier to read on a colour than white. */
+  function isLight(hex) {
+    const [red, green, blue] = [1, 3, 5].map((c) => parseInt(hex.slice(c, c + 2), 16));
+    return 0.299 * red + 0.587 * green + 0.114 * blue > 150;
+  }
+
+  function drawLevels() {
+    levelRows.forEach(({ button, blocks }, frame) => {
+      button.setAttribute("aria-pressed", String(frame === state.frame));
+      for (const [j, block] of blocks) {
+        block.style.background = colour(j);
+        block.style.color = isLight(colour(j)) ? "#000" : "#fff";
+      }
+    });
+  }
+
+  function drawSlider() {
+    if (frames < 2) return;
+    const home = state.frame === data.start;
+    const own = home && data.calibrated; // probabilities that are not those at any tau
+    const value = nested ? `${now()}` : own ? "auto" : data.taus[state.frame].toFixed(2);
     const sure = `mean certainty ${percent(data.certainty[state.frame])}`;
     const right = data.accuracy ? `accuracy ${percent(data.accuracy[state.frame])}` : "";
-    $("tau-value").textContent = tau;
-    $("tau").setAttribute("aria-valuetext", [`tau ${tau}`, sure, right].filter(Boolean).join(", "));
+    const best = nested && home ? "recommended" : own ? "calibrated" : "";
+    $("tau-value").textContent = value;
+    const spoken = [nested ? `${value} clusters` : `tau ${value}`, best, sure, right];
+    $("tau").setAttribute("aria-valuetext", spoken.filter(Boolean).join(", "));
+    $("best").textContent = best;
     $("certainty").textContent = sure;
     $("accuracy").textContent = right;
-    $("home").disabled = state.frame === data.start;
+    $("home").disabled = home;
+    if (nested) drawLevels();
+    const many = `${percent(data.sure[state.frame])} of the samples have a probability above 90%.`;
+    $("sure").textContent = `${nested ? `With ${value}, ` : own ? "" : `At tau ${value}, `}${many}`;
   }
 
   // -- the page ------------------------------------------------------------------------
 
   function drawNote() {
     const seen = points < n ? `${count(points)} of ${count(n)} samples` : `${count(n)} samples`;
+    const faint = data.soft ? " Uncertain samples are faint." : "";
     const crosses = outliers.size ? " Crosses are outliers." : "";
-    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}. Uncertain samples are faint.${crosses}`;
+    $("map-note").textContent = `${seen}, placed by ${layouts[state.layout].note}.${faint}${crosses}`;
   }
 
   function draw() {
-    drawTau(); drawNote(); drawSegments(); drawSizes(); drawMap(); drawBlocks(); drawUncertain(); drawPairs();
+    drawSlider(); drawNote(); drawSegments(); drawSizes(); drawMap();
+    if (!data.soft) return;
+    drawBlocks(); drawUncertain(); drawPairs();
   }
 
   let waiting = false;
@@ -628,6 +717,7 @@
     });
   }
 
+  $("chances").hidden = $("doubts").hidden = !data.soft;
   makeSlider();
   makeLayouts();
   makeSizes();
