@@ -20,7 +20,7 @@ def profiles_of(
 ) -> Profiles:
     """Return the profiles of the clusters, in the units of INPUT."""
     k = len(sizes_of(model))
-    named = zip(samples.names or (), samples.kinds or (), strict=False)
+    named = list(zip(samples.names or (), samples.kinds or (), strict=False))
     return make_profiles(
         None if samples.precomputed else samples.raw,
         model.labels_,
@@ -31,6 +31,7 @@ def profiles_of(
         names=names,
         ids=samples.ids.tolist(),
         dates=[name for name, kind in named if kind.startswith("date")],
+        percents=[name for name, kind in named if kind.startswith("percent")],
     )
 
 
