@@ -43,9 +43,9 @@ def draw_cells(file: Path) -> None:
 
     adata = sc.datasets.pbmc68k_reduced()
     lordclust.tl.lord(adata)
-    keys = ["lord", "lord_uncertainty", "bulk_labels"]
+    keys = ["lord", "bulk_labels"]
     sc.pl.umap(adata, color=keys, show=False, frameon=False, wspace=0.15)
-    plt.savefig(file, dpi=55, bbox_inches="tight")
+    plt.savefig(file, dpi=70, bbox_inches="tight")
 
 
 def main() -> None:
