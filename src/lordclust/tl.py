@@ -227,7 +227,9 @@ def _restricted(
     found = adata.obs[key].astype(str)
     for name in names:
         if name not in set(found):
-            raise unknown_name(f"category of adata.obs[{key!r}]", name, set(found))
+            raise unknown_name(
+                f"category of adata.obs[{key!r}]", name, sorted(set(found))
+            )
     return np.flatnonzero(found.isin(list(names)))
 
 

@@ -23,10 +23,10 @@ def _precomputed(X: Graph) -> Graph:
     """Return X itself, which already holds the similarities."""
     if are_distances(X):
         raise ValueError(
-            "X holds distances, not similarities: its diagonal is 0, and the triangle "
-            'inequality holds. Pass affinity=KNNGraph(metric="precomputed") for '
-            "distances (from lordclust.graph), or larger numbers for samples that are "
-            "more alike."
+            "X holds distances, not similarities: its diagonal is 0, and smaller "
+            "entries are between samples that are more alike. Pass "
+            'affinity=KNNGraph(metric="precomputed") for distances (from '
+            "lordclust.graph), or larger numbers for samples that are more alike."
         )
     return X
 
