@@ -74,4 +74,4 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {name: [] for name in ("index", "install", "tutorial")}
+html_sidebars = {name: [] for name in ("index", "install")}

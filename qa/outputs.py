@@ -1,8 +1,9 @@
-"""Rewrite what the code on README.md and the pages of the guide prints.
+"""Rewrite what the code on README.md, the tutorials and the guide prints.
 
-Usage: python -m qa.outputs, then git diff. A block of ``python`` or ``console`` is run;
-the block of ``text`` after it, or the lines after the command, are replaced by what it
-prints if that differs by more than rounding. tests/test_docs.py compares both.
+Usage: python -m qa.outputs [PAGE ...], then git diff. A block of ``python`` or
+``console`` is run; the block of ``text`` after it, or the lines after the command, are
+replaced by what it prints if that differs by more than rounding. tests/test_docs.py
+compares both.
 """
 
 import io
@@ -58,8 +59,11 @@ def main() -> None:
     from test_readme import write_iris
 
     pages = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs/tutorial.md"]
+    pages += sorted((ROOT / "docs").glob("tutorials/*.md"))
     pages += sorted((ROOT / "docs" / "guide").glob("*.md"))
     for page in pages:
+        if sys.argv[1:] and page.stem not in sys.argv[1:]:
+            continue
         old = page.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)

@@ -4,6 +4,7 @@ import io
 import re
 import runpy
 import shlex
+import warnings
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,15 @@ from test_readme import SECONDS, assert_same_text, blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
+TUTORIALS = [DOCS / "tutorial.md", *sorted((DOCS / "tutorials").glob("*.md"))]
 WITH_LINKS = sorted(
-    {*PAGES, *DOCS.glob("*.md"), *DOCS.glob("trust/*.md"), *DOCS.parent.glob("*.md")}
+    {
+        *PAGES,
+        *TUTORIALS,
+        *DOCS.glob("*.md"),
+        *DOCS.glob("trust/*.md"),
+        *DOCS.parent.glob("*.md"),
+    }
     - {DOCS.parent / "README.md"}
 )
 PACKAGES = ("datasets", "files", "graph", "methods", "metrics", "plots", "tl")
@@ -35,19 +43,23 @@ def test_code_prints_what_follows(page, registry):
         assert_same_text(shown.getvalue(), expected)
 
 
-def test_the_tutorial_prints_what_it_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_prints_what_it_says(page, tmp_path, monkeypatch, registry):
+    if page.stem == "cells":
+        warnings.simplefilter("ignore")  # of scanpy; pytest restores the filters
+        pytest.importorskip("scanpy")
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     names, shown = {}, io.StringIO()
     fences = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.M | re.S)
     for language, block in fences:
         if language == "python":
             shown = io.StringIO()
             with redirect_stdout(shown):
-                exec(compile(block, "tutorial.md", "exec"), names)
+                exec(compile(block, page.name, "exec"), names)
         elif language == "text":
             assert_same_text(shown.getvalue(), block)
-        else:
+        elif language == "console":
             command, expected = block.split("\n", 1)
             result = CliRunner().invoke(main, shlex.split(command)[2:])
             assert result.exit_code == 0, result.output
@@ -75,7 +87,8 @@ def places(page):
 
 def test_every_page_is_in_a_table_of_contents():
     named = {DOCS / "index.md"}
-    pages = {*DOCS.glob("*.md"), *DOCS.glob("guide/*.md"), *DOCS.glob("trust/*.md")}
+    folders = ("", "guide/", "trust/", "tutorials/")
+    pages = {page for folder in folders for page in DOCS.glob(f"{folder}*.md")}
     for page in pages:
         lists = re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S)
         for entry in re.findall(r"[\w./-]+(?=>?$)", "\n".join(lists), flags=re.M):

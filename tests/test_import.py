@@ -61,6 +61,9 @@ def test_unknown_attribute():
 def test_a_wrong_guess_gets_a_hint(guess, place):
     with pytest.raises(ImportError, match=f"no {guess}. Use: from {place}$"):
         exec(f"from lordclust import {guess}")
+    with pytest.raises(AttributeError, match=f"no {guess}. Use: from {place}$"):
+        getattr(lordclust, guess)
+    assert not hasattr(lordclust, guess)
 
 
 def test_star_import():

@@ -211,5 +211,12 @@ def test_dates_are_shown_as_dates():
     X = np.array([[0.0], [2.0], [19783.0], [19785.0]])
     labels = np.array([0, 0, 1, 1])
     text = str(make_profiles(X, labels, 2, feature_names=["since"], dates=["since"]))
-    assert "since  1970-01-02  (all: 1997-01-31, lower)" in text
-    assert "since  2024-03-02  (all: 1997-01-31, higher)" in text
+    assert "since  1970-01-02  (all: 1997-01-31, earlier)" in text
+    assert "since  2024-03-02  (all: 1997-01-31, later)" in text
+
+
+def test_percentages_have_their_sign():
+    X, labels = np.array([[10.0], [12], [30], [32]]), np.array([0, 0, 1, 1])
+    found = make_profiles(X, labels, 2, feature_names=["sale"], percents=["sale"])
+    assert "sale  11.0%  (all: 21.0%, lower)" in str(found)
+    assert repr(found) == "Profiles(2 clusters, 1 features)"

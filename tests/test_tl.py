@@ -236,3 +236,17 @@ def test_outliers_are_missing(cells):
     lord(cells, 3, outliers=0.1)
     assert cells.obs["lord"].isna().sum() == round(0.1 * len(X))
     assert list(cells.obs["lord"].cat.categories) == ["0", "1", "2"]
+
+
+def test_clusters_are_numbered_by_size(cells):
+    lord(cells, 3)
+    sizes = cells.obs["lord"].value_counts(sort=False)
+    assert list(sizes.index) == ["0", "1", "2"]
+    assert list(sizes) == sorted(sizes, reverse=True)
+    top = cells.obsm["lord_proba"].idxmax(axis=1)
+    assert (top == cells.obs["lord"].astype(str)).mean() > 0.95
+
+
+def test_a_parameter_of_leiden_is_refused(cells):
+    with pytest.raises(TypeError, match="no parameter 'directed'"):
+        lord(cells, 3, directed=False)

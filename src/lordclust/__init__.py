@@ -6,7 +6,10 @@
 (150,)
 """
 
+import sys
 from importlib import import_module
+from opcode import opname
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from lordclust._version import __version__
@@ -75,23 +78,25 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOME[name]), name)
     if name in (*_PACKAGES, *_NOT_IN_STAR):
         return import_module(f"lordclust.{name}")
-    if not name.startswith("_"):
-        _point_to(name)
-    raise AttributeError(f"module 'lordclust' has no attribute {name!r}")
+    hint = "" if name.startswith("_") else _hint(name)
+    if hint and _is_import(sys._getframe(1)):
+        # Python would replace the message of an AttributeError.
+        raise ImportError(hint, name=name)
+    raise AttributeError(hint or f"module 'lordclust' has no attribute {name!r}")
 
 
-def _point_to(name: str) -> None:
-    """Raise an error that says where a name is, if it is in another module.
-
-    Python would replace the message of an AttributeError in an import statement.
-    """
+def _hint(name: str) -> str:
+    """Return where a name is, if it is in another module, otherwise ""."""
     for place in ("lordclust", *(f"lordclust.{package}" for package in _PACKAGES)):
         for known in import_module(place).__all__:
             if known.lower() == name.lower():
-                raise ImportError(
-                    f"lordclust has no {name}. Use: from {place} import {known}",
-                    name=name,
-                )
+                return f"lordclust has no {name}. Use: from {place} import {known}"
+    return ""
+
+
+def _is_import(frame: FrameType) -> bool:
+    """Return whether a frame is at ``from ... import``."""
+    return opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
 def __dir__() -> list[str]:

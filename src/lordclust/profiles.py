@@ -36,6 +36,8 @@ class FeatureDifference(NamedTuple):
         Decimal digits that are worth printing.
     is_date : bool
         Whether values are days since 1970.
+    is_percent : bool
+        Whether values are percentages.
     """
 
     name: str
@@ -45,6 +47,7 @@ class FeatureDifference(NamedTuple):
     binary: bool = False
     digits: int = 2
     is_date: bool = False
+    is_percent: bool = False
 
     @property
     def is_distinctive(self) -> bool:
@@ -55,13 +58,15 @@ class FeatureDifference(NamedTuple):
     def side(self) -> str:
         """The side of the mean of all samples, in words."""
         much = "much " if abs(self.difference) >= STRONG else ""
-        return much + ("higher" if self.difference > 0 else "lower")
+        words = ("later", "earlier") if self.is_date else ("higher", "lower")
+        return much + words[self.difference <= 0]
 
     def shown(self, value: float) -> str:
         """Return a value of this feature as text."""
         if self.is_date and abs(value) < 1e6:
             return str(np.datetime64(round(value), "D"))
-        return _number(value, self.digits, self.binary)
+        unit = "%" if self.is_percent else ""
+        return _number(value, self.digits, self.binary) + unit
 
 
 class BorderCase(NamedTuple):
@@ -121,7 +126,7 @@ class ClusterProfile:
         return [one for one in self.features[:FEATURES] if one.is_distinctive]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Profiles:
     """What distinguishes the clusters, in numbers and in words.
 
@@ -152,6 +157,8 @@ class Profiles:
         Names of the samples.
     dates : set of str
         Features that are days since 1970, shown as dates.
+    percents : set of str
+        Features that are percentages.
     """
 
     features: list[str]
@@ -166,6 +173,7 @@ class Profiles:
     names: list[str] | None = None
     ids: Sequence[str] | None = None
     dates: frozenset[str] = frozenset()
+    percents: frozenset[str] = frozenset()
 
     @property
     def differences(self) -> FloatArray:
@@ -191,6 +199,7 @@ class Profiles:
                 bool(self.binary[f]),
                 decimals(self.spread[f]),
                 self.features[f] in self.dates,
+                self.features[f] in self.percents,
             )
             for f in np.argsort(-np.abs(z), kind="stable")
         ]
@@ -240,6 +249,9 @@ class Profiles:
                 "to_frame needs pandas, which is not installed. Run: pip install pandas"
             ) from None
         return pandas.DataFrame(self.columns())
+
+    def __repr__(self) -> str:
+        return f"Profiles({len(self)} clusters, {len(self.features)} features)"
 
     def __str__(self) -> str:
         return "\n\n".join("\n".join(self._lines(one)) for one in self)
@@ -295,6 +307,7 @@ def make_profiles(
     names: Iterable[object] | None = None,
     ids: Iterable[object] | None = None,
     dates: Iterable[str] = (),
+    percents: Iterable[str] = (),
 ) -> Profiles:
     """Return the profiles of clusters.
 
@@ -316,6 +329,8 @@ def make_profiles(
         Names of the features, of the clusters and of the samples.
     dates : sequence of str, default=()
         Names of features that are days since 1970, to be shown as dates.
+    percents : sequence of str, default=()
+        Names of features that are percentages, to be shown with a percent sign.
 
     Returns
     -------
@@ -364,6 +379,7 @@ def make_profiles(
         None if names is None else check_names(names, k),
         called,
         frozenset(dates),
+        frozenset(percents),
     )
 
 

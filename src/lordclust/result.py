@@ -147,9 +147,9 @@ class Agreement:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Change:
-    """What ``refit`` changed; ``print(change)`` is a text.
+    """What ``refit`` changed, displayed as a text.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Change:
         np.add.at(table, (self.before[both], self.now[both]), 1)
         return table
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         shared, moved = int((self.before >= 0).sum()), len(self.moved)
         part = moved / max(shared, 1)
         text = f"{moved} of {shared} samples that were in a cluster changed it"
@@ -203,7 +203,7 @@ class Change:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TauPath:
     """B-LoRD along a grid of tau, each solved from the one before.
 
@@ -237,6 +237,13 @@ class TauPath:
     block_diagonality: FloatArray
     proportions: FloatArray
     eigenvalues: tuple[float, float]
+
+    def __repr__(self) -> str:
+        n, k = self.labels.shape[1], len(self.proportions)
+        return (
+            f"TauPath({len(self.taus)} taus from {self.taus[0]:.3g} to "
+            f"{self.taus[-1]:.3g}, {n} samples, {k} clusters)"
+        )
 
     def at(self, tau: float) -> int:
         """Return the index of the grid point nearest to ``tau``."""

@@ -34,6 +34,8 @@ __all__ = ["lord"]
 MOST = 100
 #: Tau at which the clusters of the cut are changed.
 TAU = 0.3
+#: Parameters of scanpy's Leiden and Louvain that have no meaning here.
+NOT_HERE = "directed, use_weights, n_iterations, partition_type and flavor"
 #: Parameters of BLoRD that influence the shares.
 OTHER_SHARES = {
     "cluster_sizes",
@@ -109,8 +111,9 @@ def lord(
     adata : AnnData or None
         A copy if ``copy=True``. The copy, or ``adata`` itself, has
 
-        - ``obs[key_added]``: the clusters, as categories "0", "1", ...; missing (grey
-          in scanpy's plots) for ``outliers``; with ``restrict_to``, "B,0", "B,1", ...
+        - ``obs[key_added]``: the clusters, as categories "0", "1", ..., the largest
+          first unless shares are given; missing (grey in scanpy's plots) for
+          ``outliers``; with ``restrict_to``, "B,0", "B,1", ...
           for the new clusters of category "B"
         - ``obs[key_added + "_uncertainty"]``: the entropy of the probabilities of each
           cell, from 0 (certain) to 1 (all clusters are equally probable)
@@ -146,6 +149,7 @@ def lord(
         check_not_both(n_clusters, "n_clusters", "resolution")
     if rng is not None:
         random_state = int(np.random.default_rng(rng).integers(2**31 - 1))
+    _check_names(kwargs)
     adata = adata.copy() if copy else adata
     data, source = _data(adata, adjacency, neighbors_key, obsp, use_rep)
     cells = _restricted(adata, restrict_to)
@@ -165,8 +169,19 @@ def lord(
     else:
         model = BLoRD(n_clusters, **given).fit(data)
     params = {"n_clusters": n_clusters, "resolution": resolution, **given, **source}
-    _write(adata, key_added, model, params, cells, restrict_to)
+    clusters = np.argsort(-model.sizes_, kind="stable") if free else None
+    _write(adata, key_added, model, params, cells, restrict_to, clusters)
     return adata if copy else None
+
+
+def _check_names(kwargs: dict[str, Any]) -> None:
+    """Raise an error for parameters that BLoRD does not have."""
+    for name in kwargs.keys() - BLoRD().get_params().keys():
+        raise TypeError(
+            f"tl.lord has no parameter {name!r}. Leave it out: besides its own, it "
+            f"takes the parameters of BLoRD. {NOT_HERE} of scanpy's tools have no "
+            "meaning here."
+        )
 
 
 def _data(
@@ -212,7 +227,9 @@ def _restricted(
     found = adata.obs[key].astype(str)
     for name in names:
         if name not in set(found):
-            raise unknown_name(f"category of adata.obs[{key!r}]", name, set(found))
+            raise unknown_name(
+                f"category of adata.obs[{key!r}]", name, sorted(set(found))
+            )
     return np.flatnonzero(found.isin(list(names)))
 
 
@@ -266,11 +283,13 @@ def _write(
     params: dict[str, Any],
     cells: IntArray,
     restrict_to: tuple[str, Sequence[str]] | None,
+    clusters: IntArray | None,
 ) -> None:
-    """Write a fitted model where scanpy's users expect it."""
+    """Write a fitted model where scanpy's users expect it, clusters in this order."""
     import pandas as pd
 
-    filled = np.flatnonzero(model.sizes_)
+    clusters = np.arange(len(model.sizes_)) if clusters is None else clusters
+    filled = clusters[model.sizes_[clusters] > 0]
     if len(filled) < params["n_clusters"]:
         warn_user(
             f"{len(filled)} of {params['n_clusters']} clusters have cells; the others "
@@ -287,7 +306,9 @@ def _write(
         names = [f"{'-'.join(old)},{name}" for name in names]
         labels[:] = adata.obs[column].astype(str)
         others = sorted(set(labels) - set(old))
-    found = np.where(model.labels_ < 0, -1, np.searchsorted(filled, model.labels_))
+    place = np.empty(len(clusters) + 1, dtype=int)
+    place[filled], place[-1] = np.arange(len(filled)), -1
+    found = place[model.labels_]
     labels.iloc[cells] = np.array([*names, None], dtype=object)[found]
     proba = pd.DataFrame(0.0, index=adata.obs_names, columns=[*others, *names])
     for name in others:

@@ -81,7 +81,7 @@ def test_several_files_have_ranks_and_numbers_of_their_own(run, points, tmp_path
         str(points), str(points), str(two), str(two)
     ]  # fmt: skip
     assert set(document["mean_ranks"]) == {"blord", "ncut"}
-    assert "of the best mean rank over 2 files by acc: " in result.stderr
+    assert "with the best mean rank by ACC over 2 files: " in result.stderr
     result = run("compare", points, two, "-k", 3, "--report", tmp_path / "x.html")
     assert result.exit_code == 2
     assert "--report shows one INPUT, got 2." in result.stderr

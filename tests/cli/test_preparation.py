@@ -47,6 +47,14 @@ def samples(X, *, categories=None, names=None, kinds=None):
     )  # fmt: skip
 
 
+def test_one_command_chooses_the_number_and_names_what_it_filled(run, file):
+    result = run("fit", file, "--missing", "median", "--profiles", "-")
+    assert result.exit_code == 0, result.stderr
+    assert "Use categories such as 'Kunde', 'region', 'plan' with" in result.stderr
+    assert "the most frequent category: 'income' (4).\n" in result.stderr
+    assert "%  (all: " in result.stdout
+
+
 def test_a_messy_file_from_the_first_command_to_the_last(run, file, tmp_path, rows):
     result = run("fit", file, *FIT)
     assert result.exit_code == 3
@@ -96,7 +104,7 @@ def test_profiles_are_shares_of_categories_and_own_units(run, file):
     assert result.exit_code == 0, result.stderr
     assert "region=North         95%  (all: 20%, much higher)" in result.stdout
     assert "income            20,032  (all: 63,466, much lower)" in result.stdout
-    assert "since         2024-01-31  (all: 2022-06-10, much higher)" in result.stdout
+    assert "since         2024-01-31  (all: 2022-06-10, much later)" in result.stdout
 
 
 def test_fitted_samples_are_predicted_as_fitted(run, file, tmp_path):

@@ -298,3 +298,24 @@ class TestWholeNumbers:
     def test_padded_numbers_are_ids(self, tmp_path):
         padded = [f"{7 * i:04d}" for i in range(31)]
         assert table(tmp_path, lines(padded)).ids == padded
+
+
+class TestNumbersThatNameThings:
+    @pytest.mark.parametrize("name", ["Order No", "Kundennr", "customer number"])
+    def test_different_whole_numbers_of_such_a_name_are_ids(self, tmp_path, name):
+        text = lines(range(1000, 1310, 10))
+        loaded = table(tmp_path, f"{name},a,b,c\n{text}")
+        assert (loaded.id_name, loaded.names) == (name, ["a", "b", "c"])
+
+    def test_the_same_name_above_counts_is_a_feature(self, tmp_path):
+        text = lines([3] * 30 + [4])
+        assert table(tmp_path, f"room number,a,b,c\n{text}").X.shape == (31, 4)
+
+    @pytest.mark.parametrize("name", ["ZIP", "home_zip_code", "PLZ", "Postal Code"])
+    def test_postal_codes_are_left_out(self, tmp_path, name):
+        text = f"{name},a,b,c\n" + lines([10000 + i // 2 * 37 for i in range(31)])
+        loaded = table(tmp_path, text)
+        assert loaded.names == ["a", "b", "c"]
+        assert f"column {name!r} holds postal codes and is left out" in loaded.notes[0]
+        assert table(tmp_path, text, columns=[name, "a"]).names == [name, "a"]
+        assert list(table(tmp_path, text, categorical=[name]).categories) == [name]

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
 from lordclust import BLoRD, LoRD
@@ -124,3 +125,17 @@ def test_distances_are_told_from_similarities(n, seed):
     assert not are_distances((random + random.T) * (1 - np.eye(n)))
     graph = KNNGraph(min(4, n - 1))(X).toarray()
     assert not are_distances(graph > 0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine"])
+def test_distances_in_many_dimensions_are_recognised(metric):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(5, 300)).repeat(20, axis=0) + rng.normal(size=(100, 300))
+    D = pairwise_distances(points, metric=metric).astype(np.float32)
+    assert D[D > 0].max() < 4 * D[D > 0].min()
+    assert are_distances(D)
+    S = D.max() + D[D > 0].min() - D
+    np.fill_diagonal(S, 0)
+    assert not are_distances(S)
+    noise = rng.uniform(1, 2, size=(60, 60))
+    assert not are_distances((noise + noise.T) * (1 - np.eye(60)))

@@ -370,3 +370,9 @@ def test_softest_tau_gives_the_proportions():
     model = BLoRD(3, tau=0.0, proportions=shares, tol=1e-8).fit(X)
     assert_sound(model)
     np.testing.assert_allclose(model.membership_, np.tile(shares, (40, 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_texts_are_not_samples(kind):
+    with pytest.raises(ValueError, match="got texts such as 'a parcel'"):
+        BLoRD(2).fit(kind(["a parcel", "an invoice", "a refund"]))

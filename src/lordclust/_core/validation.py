@@ -60,7 +60,12 @@ def check_similarity(
 
 
 def check_columns(X: Any) -> None:
-    """Raise an error that names the first column of a dataframe without numbers."""
+    """Raise an error for texts, or for the first column of a dataframe with text."""
+    if isinstance(X, list | np.ndarray) and len(X) and isinstance(X[0], str):
+        raise ValueError(
+            f"X must hold numbers, got texts such as {X[0][:40]!r}. Pass embeddings "
+            "of them, for example from sklearn's TfidfVectorizer."
+        )
     for name in getattr(X, "columns", ()):
         cells = np.asarray(X[name])
         try:

@@ -313,8 +313,9 @@ class Table:
             return _advice(self.files[0].rows)
         ranks = [f"{name} {rank:.2f}" for name, rank in self.mean_ranks().items()]
         return (
-            f"Recommended: {ranks[0].split()[0]}, of the best mean rank over "
-            f"{len(self.files)} files by {_deciding(self.rows)}: {', '.join(ranks)}."
+            f"Recommended: {ranks[0].split()[0]}, with the best mean rank by "
+            f"{_title(_deciding(self.rows))} over {len(self.files)} files: "
+            f"{', '.join(ranks)}."
         )
 
     def writers(self, path: TauPath | None) -> dict[str, Writer]:
@@ -395,12 +396,17 @@ def _advice(rows: list[Row]) -> str:
     equal = [row] + [other for value, other in rest if value > top - TIE]
     best = min(equal, key=lambda row: float(row["seconds"] or 0))
     name = _deciding(rows)
-    what = name.upper() if name in SCORES[:3] else name
+    what = _title(name)
     text = f"Recommended: {best['method']}, with the highest {what}, {top:.3f}"
     if len(equal) > 1:
         others = [str(other["method"]) for other in equal if other is not best]
         return f"{text}; slower with the same {what}: {', '.join(others)}."
     return f"{text}; next: {rest[0][1]['method']}, {rest[0][0]:.3f}." if rest else text
+
+
+def _title(score: str) -> str:
+    """Return the name of a score in a sentence."""
+    return score.upper() if score in SCORES[:3] else score
 
 
 def _shortened(row: Row, deciding: str) -> Row:

@@ -107,19 +107,20 @@ def fit(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Cluster the samples in INPUT (a file, or - for stdin) into K clusters.
+    """Cluster the samples in INPUT, a file, or - for stdin.
 
     B-LoRD, the default, finds the clusters and their shares itself, without labels,
-    and calibrates the probabilities. With --proportions equal, or with given shares
-    or sizes, the labels meet them exactly. With -k auto it also chooses the number of
-    clusters, at most 20.
+    and calibrates the probabilities. Without -k it also chooses the number of
+    clusters, at most 20. With --proportions equal, or with given shares or sizes, the
+    labels meet them exactly.
 
     The output has one line per sample: its id (or number), its label, the
     probability of that label, and its uncertainty from 0 to 1.
 
     \b
-      lordclust fit iris.csv -k 3 --label-column species -o labels.csv
+      lordclust fit customers.csv --report segments.html -o labels.csv
       lordclust fit customers.csv -k 4 --categorical plan --missing median
+      lordclust fit iris.csv -k 3 --label-column species -o labels.csv
       lordclust fit graph.mtx -k 10 --precomputed --proportions equal --tau 0.3
       lordclust fit people.csv -k 4 --cluster-sizes 25,25,25,25 --id-column name
       lordclust fit people.csv -k 4 --cannot-link rivals.csv --links hard

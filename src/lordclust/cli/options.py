@@ -261,7 +261,8 @@ _REQUEST_OPTIONS = {
         "n_clusters",
         type=clusters,
         metavar="K|auto",
-        required=True,
+        default="auto",
+        show_default=True,
         help="Number of clusters; auto chooses it, at most 20.",
     ),
     "proportions": click.option(

@@ -33,7 +33,7 @@ def _profiles(
     names: Sequence[str] | None = None,
 ) -> Profiles:
     """Return the profiles of k clusters, in the units of INPUT."""
-    named = zip(samples.names or (), samples.kinds or (), strict=False)
+    named = list(zip(samples.names or (), samples.kinds or (), strict=False))
     return make_profiles(
         None if samples.precomputed else samples.raw,
         labels,
@@ -44,6 +44,7 @@ def _profiles(
         names=names,
         ids=samples.ids.tolist(),
         dates=[name for name, kind in named if kind.startswith("date")],
+        percents=[name for name, kind in named if kind.startswith("percent")],
     )
 
 

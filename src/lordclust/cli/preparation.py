@@ -152,6 +152,7 @@ class Preparation:
             raise _missing_category(samples)
         X = samples.X
         if self.missing == "median" and not sparse.issparse(X):
+            _say_filled(samples)
             X = np.where(np.isnan(X), self.fills, X)
         if not self.levels:
             return replace(samples, X=self.scaling.apply(X), raw=X)
@@ -308,8 +309,31 @@ def _say_dropped(samples: Samples) -> None:
     LOG.info("%s", InputError(
         samples.source,
         f"{len(gone)} of {len(samples.kept)} samples have missing values and are left "
-        f"out: {shortened(gone)}.",
+        f"out: {_ended(gone)}",
     ))  # fmt: skip
+
+
+def _say_filled(samples: Samples) -> None:
+    """Say how many values are filled, and where."""
+    empty = np.isnan(samples.X).sum(axis=0)
+    names = samples.names or [str(j) for j in range(len(empty))]
+    counts = {repr(names[j]): int(empty[j]) for j in np.flatnonzero(empty)}
+    for name, cells in samples.categories.items():
+        if "" in cells:
+            counts[repr(name)] = cells.count("")
+    if counts:
+        shown = _ended([f"{name} ({count})" for name, count in counts.items()])
+        LOG.info("%s", InputError(
+            samples.source,
+            "missing values are filled by the median, or the most frequent category: "
+            f"{shown}",
+        ))  # fmt: skip
+
+
+def _ended(names: Sequence[str]) -> str:
+    """Return the first names at the end of a sentence."""
+    shown = shortened(names)
+    return shown if shown.endswith("...") else f"{shown}."
 
 
 def _missing_category(samples: Samples) -> InputError:

@@ -8,10 +8,13 @@ sorted table it would give the classes away. A column is taken for ids
 - if it is the first column, or called ``name``, and holds a different text in each row;
 - if it numbers the rows: at least 10 whole numbers without a gap, in any order. If all
   columns do, they are ranks, and only the first holds ids;
-- if it is the first column and holds different whole numbers padded with zeros.
+- if it is the first column and holds different whole numbers padded with zeros;
+- if it holds different whole numbers and its name ends in a word for number (``Order
+  No``, ``Kundennr``).
 
-Other columns of whole numbers are features, even if all of them differ; one or two of
-these are mentioned. ``columns`` and ``id_column`` take precedence over these rules.
+Postal codes are not features either: neighbouring numbers are not alike. Other columns
+of whole numbers are features, even if all of them differ; one or two of these are
+mentioned. ``columns`` and ``id_column`` take precedence over these rules.
 """
 
 import re
@@ -49,6 +52,14 @@ _TEXT_NAMES = re.compile(
     r"|key|title|date|country|city|group|category|type|kind",
     re.IGNORECASE,
 )
+_NUMBER_NAMES = re.compile(
+    r".*(nr|nummer)\.?|(.*[_\-. ])?(no|num|number|key|code)\.?", re.IGNORECASE
+)
+_CODE_NAMES = re.compile(
+    r"(.*[_\-. ])?(zip|zip[_\- ]?code|post[_\- ]?code|postal[_\- ]?code|plz"
+    r"|postleitzahl|code[_\- ]postal|c[oó]digo[_\- ]postal)",
+    re.IGNORECASE,
+)
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLES = re.compile(r"[+\- 0-9]*")
@@ -72,6 +83,16 @@ def names_ids(name: str, cells: Sequence[str]) -> bool:
 def is_name_of_names(name: str) -> bool:
     """Return whether a text in a column of this name is an id if all differ."""
     return _NAMES.fullmatch(name.strip()) is not None
+
+
+def names_numbers(name: str) -> bool:
+    """Return whether different whole numbers in a column of this name are ids."""
+    return _NUMBER_NAMES.fullmatch(name.strip()) is not None
+
+
+def names_codes(name: str) -> bool:
+    """Return whether a column of this name holds postal codes."""
+    return _CODE_NAMES.fullmatch(name.strip()) is not None
 
 
 def names_text(name: str) -> bool:

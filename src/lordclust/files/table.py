@@ -16,6 +16,8 @@ from lordclust.files.ids import (
     is_missing,
     is_mostly_text,
     is_name_of_names,
+    names_codes,
+    names_numbers,
 )
 
 #: Number of features that are mentioned if they may be ids; more are counts.
@@ -189,8 +191,13 @@ class Roles:
         """Return the roles without some columns of ids among the features."""
         return replace(self, aside=frozenset(columns))
 
-    def without_text(self, columns: Sequence[int]) -> Self:
-        """Return the roles without columns of text, and say so in one line."""
+    def without_text(
+        self, columns: Sequence[int], categories: Sequence[int] = ()
+    ) -> Self:
+        """Return the roles without columns of text, and say so in one line.
+
+        ``categories`` are those that look like categories.
+        """
         if not columns:
             return self
         named = f"columns {', '.join(map(self.title, columns))} hold"
@@ -198,9 +205,11 @@ class Roles:
             named = f"column {self.title(columns[0])} holds"
         left = "are left out" if len(columns) > 1 else "is left out"
         roles = replace(self, dropped=self.dropped | set(columns))
+        such = ", ".join(map(self.title, categories))
         return roles.noted(
-            f"{named} text and {left}. Use categories with categorical "
-            "(--categorical), or name the ids with id_column (--id-column)."
+            f"{named} text and {left}. Use categories{such and f' such as {such}'} "
+            "with categorical (--categorical), or name the ids with id_column "
+            "(--id-column)."
         )
 
     def is_square(self, rows: int) -> bool:
@@ -212,17 +221,22 @@ class Roles:
     ) -> tuple[Self, FloatArray, dict[int, list[str]]]:
         """Return the roles, features and texts with row numbers set aside as ids.
 
-        If all features number the rows, they are ranks.
+        If all features number the rows, they are ranks. Postal codes are left out.
         """
         if self.requested is not None or not self.guess or self.is_square(len(X)):
             return self, X, {}
-        features = self.features
+        roles, X = self._without_codes(X)
+        features = roles.features
         distinct = [p for p in distinct_wholes(X) if features[p] not in self.numeric]
-        numbered = [p for p in distinct if np.ptp(X[:, p]) == len(X) - 1]
+        numbered = [
+            p for p in distinct
+            if np.ptp(X[:, p]) == len(X) - 1
+            or (self.names and names_numbers(self.names[features[p]]))
+        ]  # fmt: skip
         if len(numbered) == X.shape[1]:
-            return self, X, {}
+            return roles, X, {}
         texts = {features[p]: [str(int(x)) for x in X[:, p]] for p in numbered}
-        roles = self.set_aside({*self.aside, *texts})
+        roles = roles.set_aside({*self.aside, *texts})
         others = [self.title(features[p]) for p in distinct if p not in numbered]
         if 0 < len(others) <= _FEW and len(distinct) < X.shape[1]:
             roles = roles.noted(
@@ -230,6 +244,23 @@ class Roles:
                 "row is a feature. Pass id_column (--id-column) if these are ids."
             )
         return roles, np.delete(X, numbered, axis=1) if numbered else X, texts
+
+    def _without_codes(self, X: FloatArray) -> tuple[Self, FloatArray]:
+        """Return the roles and features without postal codes, and say so."""
+        features = self.features
+        codes = [
+            p for p, j in enumerate(features)
+            if self.names and names_codes(self.names[j]) and j not in self.numeric
+        ]  # fmt: skip
+        if not codes or len(codes) == X.shape[1]:
+            return self, X
+        columns = [features[p] for p in codes]
+        roles = replace(self, dropped=self.dropped | set(columns)).noted(
+            f"column {' and '.join(map(self.title, columns))} holds postal codes and "
+            "is left out, because near numbers are not alike. Choose otherwise with "
+            "columns (--columns) or categorical (--categorical)."
+        )
+        return roles, np.delete(X, codes, axis=1)
 
     def noted(self, note: str) -> Self:
         """Return the roles with a note for the user."""

@@ -418,7 +418,10 @@ class Columns:
                    if roles.may_be_names(j) and self.words[j].all_differ()]  # fmt: skip
             roles = roles.set_aside(ids[:1])
             self.texts |= {j: self.words[j].texts() for j in roles.aside}
-        self.roles = roles.without_text([j for j in text if j not in roles.aside])
+        text = [j for j in text if j not in roles.aside]
+        known = roles.categorical  # who names some needs no advice
+        few = [j for j in text if not known and self.words[j].are_categories()]
+        self.roles = roles.without_text(text, few)
         if not self.roles.features and not roles.categorical:
             raise self._no_feature()
 

@@ -2,7 +2,8 @@
 
 A column is decided as a whole. It holds
 
-- truth values if all cells are of one pair: true and false, yes and no, y and n;
+- truth values if all cells are of one pair: true and false, yes and no, y and n, and
+  the same in German, French and Spanish;
 - dates if at least half of the cells are: 2024-03-01, 01.03.2024, 1 March 2024,
   3/25/2024. The order of day and month is that in which all cells are dates;
 - amounts if at least half of the cells are: numbers with a currency, a percent sign,
@@ -32,7 +33,12 @@ from lordclust.files.table import not_numeric, quoted
 HALF = 0.5
 #: Rows that are looked at before all are.
 _PART = 1000
-_PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"))
+#: Columns of text with at most so many different cells, of which each occurs so often
+#: on average, and none of which is missing, look like categories.
+CATEGORIES, FREQUENT = 20, 5
+_PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("ja", "nein"),
+          ("wahr", "falsch"), ("oui", "non"), ("vrai", "faux"), ("sí", "no"),
+          ("si", "no"))  # fmt: skip
 _MONEY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|AUD|CAD|US\$|Fr\."
 _AMOUNT = re.compile(
     rf"([-+−]?)\s?({_MONEY})?\s?([-+−]?)"
@@ -117,6 +123,12 @@ class Words:
     def all_differ(self) -> bool:
         """Return whether no cell occurs twice."""
         return len(self.places) == sum(map(len, self.codes))
+
+    def are_categories(self) -> bool:
+        """Return whether a few different cells occur often each."""
+        count = np.bincount(self.rows)
+        known = [not is_missing(cell) for cell in self.places]
+        return 2 <= sum(known) <= CATEGORIES and count[known].mean() >= FREQUENT
 
     def texts(self) -> list[str]:
         """Return the cell of each row."""

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-from lordclust._core.typing import Graph, Samples
+from lordclust._core.typing import FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_similarity, unknown_name
 from lordclust.graph.kernel import gaussian_kernel, self_tuning_kernel
 from lordclust.graph.knn import KNNGraph, Progress
@@ -15,16 +15,18 @@ from lordclust.graph.knn import KNNGraph, Progress
 Affinity: TypeAlias = Callable[[Samples], Graph]
 #: Samples whose distances are compared, and the fewest that tell distances apart.
 TRIANGLES, FEWEST = 50, 10
+#: The least share of rows that tells distances from similarities.
+MOSTLY = 0.9
 
 
 def _precomputed(X: Graph) -> Graph:
     """Return X itself, which already holds the similarities."""
     if are_distances(X):
         raise ValueError(
-            "X holds distances, not similarities: its diagonal is 0, and the triangle "
-            'inequality holds. Pass affinity=KNNGraph(metric="precomputed") for '
-            "distances (from lordclust.graph), or larger numbers for samples that are "
-            "more alike."
+            "X holds distances, not similarities: its diagonal is 0, and smaller "
+            "entries are between samples that are more alike. Pass "
+            'affinity=KNNGraph(metric="precomputed") for distances (from '
+            "lordclust.graph), or larger numbers for samples that are more alike."
         )
     return X
 
@@ -34,7 +36,9 @@ def are_distances(S: Graph) -> bool:
 
     The diagonal is 0, and no path through a third sample is shorter, of some samples.
     Among similarities a pair that is alike violates this, unless all pairs are equally
-    alike up to a factor of 4.
+    alike up to a factor of 4. Then, as in many dimensions, the rows are compared: two
+    samples have similar rows if they are near, so those with the smallest entry if the
+    entries are distances, and those with the largest one if they are similarities.
 
     Examples
     --------
@@ -50,10 +54,27 @@ def are_distances(S: Graph) -> bool:
     rows = np.linspace(0, len(S) - 1, min(len(S), TRIANGLES), dtype=int)
     D = S[np.ix_(rows, rows)].astype(np.float64)
     some = D[D > 0]
-    if not (D >= 0).all() or not len(some) or some.max() <= 4 * some.min():
+    if not (D >= 0).all() or not len(some):
         return False
+    if some.max() <= 4 * some.min():
+        return _small_is_near(S, rows)
     D = np.sqrt(D / some.max())  # squared distances become distances
     return all((D[:, [k]] + D[k] + 1e-6 >= D).all() for k in range(len(D)))
+
+
+def _small_is_near(S: FloatArray, rows: IntArray) -> bool:
+    """Return whether rows are nearly always more like the row of their smallest entry.
+
+    More than like the row of their largest entry, both outside the diagonal.
+    """
+    nearer = 0
+    for i in rows:
+        row = np.where(np.arange(len(S)) == i, np.nan, S[i])
+        small, large = np.nanargmin(row), np.nanargmax(row)
+        others = np.isin(np.arange(len(S)), (i, small, large), invert=True)
+        apart = [np.abs(S[i] - S[j])[others].sum() for j in (small, large)]
+        nearer += bool(apart[0] < apart[1])
+    return nearer >= MOSTLY * len(rows)
 
 
 #: The functions that ``affinity="name"`` stands for.

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from lordclust._core.html import html_table
 from lordclust._core.typing import Affinity, BoolArray, FloatArray, Graph, IntArray
 from lordclust._core.validation import check_count
 from lordclust.choose.evidence import Evidence
@@ -148,6 +149,16 @@ class Layers:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = [
+            [str(k), ", ".join(map(str, self.sizes(k))),
+             f"{parent} into {parent} and {k - 1}" if k > 1 else ""]
+            for k, parent in enumerate(self.parents.tolist(), 1)
+        ]  # fmt: skip
+        head = ["clusters", "sizes", "split"]
+        return html_table("Nested levels", head, rows, marked=self.best_k - 1)
 
     def _lines(self) -> Iterator[str]:
         yield f"Recommended: {self.best_k} clusters."
