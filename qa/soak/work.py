@@ -111,7 +111,7 @@ def bounds_and_links(bench: Bench) -> None:
     model = BLoRD(4, size_min=30, size_max=55, links="hard")
     model.fit(bench.samples(160), must_link=pairs[:4], cannot_link=pairs[4:])
     a, b = model.labels_[pairs].T
-    check(((30 <= model.sizes_) & (model.sizes_ <= 55)).all(), "sizes are in bounds")
+    check(((model.sizes_ >= 30) & (model.sizes_ <= 55)).all(), "sizes are in bounds")
     check((a == b)[:4].all() and (a != b)[4:].all(), "links are met")
 
 
