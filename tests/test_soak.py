@@ -27,8 +27,9 @@ def test_growth_is_that_of_a_robust_line():
 
 
 @pytest.mark.parametrize("name", [
-    "bad input", "save and load", "exact sizes", "outliers", "refit, from labels",
-    "size bounds and hard links", "number of clusters, layers", "table of customers",
+    "bad input", "random starts", "save and load", "exact sizes", "outliers",
+    "refit, from labels", "size bounds and hard links", "number of clusters, layers",
+    "table of customers",
 ])  # fmt: skip
 def test_some_tasks(name, tmp_path):
     KINDS[name][0](Bench(np.random.default_rng(0), tmp_path))

@@ -71,7 +71,8 @@ def lord(bench: Bench) -> None:
 def random_starts(bench: Bench) -> None:
     seed = int(bench.rng.integers(2**31))
     settings = {"start": "random", "n_init": 3, "random_state": seed, "tol": 1e-3}
-    check_shares(BLoRD(4, n_jobs=bench.jobs(), **settings).fit(bench.samples()))
+    model = BLoRD(4, tau=0.3, proportions=None, n_jobs=bench.jobs(), **settings)
+    check_shares(model.fit(bench.samples()))
 
 
 def known_labels(bench: Bench) -> None:
