@@ -12,11 +12,11 @@ from lordclust.files.error import InputError
 from lordclust.files.ids import (
     are_decimal_commas,
     are_row_numbers,
-    are_whole,
     is_header,
     is_missing,
     is_mostly_text,
     is_number,
+    is_whole,
     names_ids,
 )
 from lordclust.files.source import Source
@@ -261,8 +261,7 @@ class Columns:
             texts.extend(cells[column])
         if self.first is not None:
             self.first.extend(map(str.strip, cells[0]))
-            whole = are_whole(cells[0]) and "" not in self.first
-            self.first = self.first if whole else None
+            self.first = self.first if all(map(is_whole, cells[0])) else None
 
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]
@@ -414,9 +413,10 @@ class Columns:
             raise self._text_in(text[0])
         if roles.id is None and not roles.aside:
             plausible = (j for j in sorted(kinds) if kinds[j] in ("text", "date"))
-            ids = [j for j in plausible
-                   if roles.may_be_names(j) and self.words[j].all_differ()]  # fmt: skip
-            roles = roles.set_aside(ids[:1])
+            ids = [j for j in plausible if roles.may_be_names(j)
+                   and self.words[j].may_be_ids(kinds[j])]  # fmt: skip
+            dates = {j for j in ids[:1] if kinds[j] == "date"}
+            roles = replace(roles.set_aside(ids[:1]), numeric=roles.numeric | dates)
             self.texts |= {j: self.words[j].texts() for j in roles.aside}
         self.roles = roles.without_text([j for j in text if j not in roles.aside])
         if not self.roles.features and not roles.categorical:
