@@ -67,6 +67,7 @@ SETTINGS = st.fixed_dictionaries(
         "n_init": st.sampled_from([2, np.int64(1)]),
         "random_state": st.integers(0, 9),
         "n_jobs": st.just(1),
+        "dtype": st.sampled_from(["float32", "float64"]),
     },
 )  # fmt: skip
 
@@ -102,6 +103,16 @@ def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
     assert_equal(model, again, new)
     if Model is not LoRD and graph:
         assert agreements_equal(model, again)
+
+
+@pytest.mark.parametrize("Model", [LoRD, BLoRD])
+@pytest.mark.parametrize("proba_top", [None, 1])
+def test_single_precision(tmp_path, Model, proba_top):
+    model = Model(2, dtype="float32", proba_top=proba_top).fit(X)
+    model.save(tmp_path / "m.lord")
+    again = Model.load(tmp_path / "m.lord")
+    assert again.membership_.dtype == np.float32
+    assert_equal(model, again, NEW)
 
 
 def test_similarities(tmp_path):

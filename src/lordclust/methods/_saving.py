@@ -477,7 +477,8 @@ def _put_solution(model: Any, state: Any, arrays: Arrays) -> None:
 
 def _check_shares(array: Graph, name: str) -> None:
     """Raise an error unless entries are nonnegative and sum to 1, to rounding."""
-    if array.min() < -1e-6 or np.abs(array.sum(axis=-1) - 1).max() > 1e-6:
+    slack = 1e-5 if array.dtype == np.float32 else 1e-6
+    if array.min() < -slack or np.abs(array.sum(axis=-1) - 1).max() > slack:
         raise ValueError(f"{name} are not shares of 1")
 
 
@@ -502,7 +503,7 @@ def _check_array(
 ) -> None:
     """Raise an error for an array with the wrong type or shape, or with NaN."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
-    fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
+    fits = fits and (array.dtype.kind != "f" or array.dtype.itemsize in (4, 8))
     for got, expected in zip(array.shape, lengths, strict=False):
         fits = fits and expected in (None, got)
     values = array.data if sparse.issparse(array) else array
