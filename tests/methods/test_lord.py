@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust import BLoRD, LoRD
@@ -464,6 +464,16 @@ def test_a_later_change_of_the_input_has_no_effect(Model, form):
         np.asarray(given.data if sparse.issparse(given) else given)[:] = 7.0
     np.testing.assert_array_equal(model.predict_proba(CLEAR), wanted[0])
     np.testing.assert_array_equal(dense(other.affinity_matrix_), wanted[1])
+
+
+def test_sparse_samples_with_wide_indices():
+    X = sparse.csr_array(load_iris().data)
+    wide = X.copy()
+    wide.indices, wide.indptr = (a.astype(np.int64) for a in (X.indices, X.indptr))
+    found = BLoRD(3).fit(wide)
+    np.testing.assert_array_equal(found.labels_, BLoRD(3).fit(X).labels_)
+    np.testing.assert_array_equal(found.predict(wide), found.labels_)
+    assert wide.indices.dtype == np.int64
 
 
 @MODELS

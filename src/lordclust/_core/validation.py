@@ -472,11 +472,17 @@ def _to_csr(S: Graph, name: str) -> sparse.csr_array:
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    fits = max(csr.nnz, csr.shape[0]) <= np.iinfo(np.int32).max
+    return narrowed(csr)
+
+
+def narrowed(csr: Graph) -> Graph:
+    """Return a CSR array with indices of int32 if they fit, as scikit-learn needs."""
+    fits = max(csr.nnz, *csr.shape) <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
-    csr.indices = csr.indices.astype(index, copy=False)
-    csr.indptr = csr.indptr.astype(index, copy=False)
-    return csr
+    if csr.indices.dtype == csr.indptr.dtype == index:
+        return csr
+    indices, indptr = csr.indices.astype(index), csr.indptr.astype(index)
+    return type(csr)((csr.data, indices, indptr), shape=csr.shape)
 
 
 def _to_symmetric(S: Graph, name: str) -> Graph:

@@ -148,7 +148,7 @@ def fit(
     }
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
-    estimator = _make_estimator(method, request, reading, outputs)
+    estimator = _make_estimator(input_, method, request, reading, outputs)
     if links is not None:
         _set_links(method, estimator, links)
     look = Look(_check_names(names, request), title, join)
@@ -220,14 +220,18 @@ def _check_names(names: list[str] | None, request: FitRequest) -> list[str] | No
 
 
 def _make_estimator(
-    method: str, request: FitRequest, reading: InputOptions, outputs: Outputs
+    source: str,
+    method: str,
+    request: FitRequest,
+    reading: InputOptions,
+    outputs: Outputs,
 ) -> Any:
     """Return the estimator; raise an error for invalid options before reading INPUT."""
     from lordclust.cli.fitting import check_method, parameters
     from lordclust.cli.tables import check_formats
     from lordclust.registry import make_method
 
-    precomputed = is_precomputed(request, reading)
+    precomputed = is_precomputed(source, request, reading)
     given = parameters(check_method(method), request, precomputed=precomputed)
     estimator = make_method(method, **given)
     if outputs.checkpoint is not None:

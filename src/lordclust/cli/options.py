@@ -174,9 +174,12 @@ def counted(request: FitRequest) -> int:
     return request.n_clusters
 
 
-def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
-    """Return whether INPUT contains similarities, which two options can state."""
-    return bool(reading.precomputed) or request.affinity == "precomputed"
+def is_precomputed(source: str, request: FitRequest, reading: InputOptions) -> bool:
+    """Return whether INPUT contains similarities: two options, or edges, tell so."""
+    from lordclust.files.reading import is_edge_list
+
+    told = bool(reading.precomputed) or request.affinity == "precomputed"
+    return told or is_edge_list(source, reading.format_)
 
 
 _INPUT_OPTIONS = {

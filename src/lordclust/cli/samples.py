@@ -91,7 +91,7 @@ def read_input(
     """Read INPUT, and turn its columns into features."""
     from lordclust.cli.preparation import Preparation
 
-    precomputed = is_precomputed(request, reading)
+    precomputed = is_precomputed(source, request, reading)
     for option, value in (("--scale", scale), ("--missing", reading.missing)):
         if precomputed and value not in ("none", "auto", "error"):
             raise click.UsageError(
