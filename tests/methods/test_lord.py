@@ -756,6 +756,18 @@ def test_weight_two_is_the_sample_twice(Model):
     )
 
 
+@MODELS
+def test_positive_weights_do_not_change_a_graph_of_neighbours(Model):
+    """Twice every sample is another graph, twice every weight is not."""
+    plain, w = Model(3).fit(X), np.random.default_rng(0).integers(1, 4, 90)
+    S = plain.affinity_matrix_
+    for weight in (w, 2 * w, 0.1 * w):
+        assert (Model(3).fit(X, sample_weight=weight).affinity_matrix_ != S).nnz == 0
+    twice = Model(3).fit(np.vstack([X, X])).affinity_matrix_
+    assert (twice[:90, 90:].diagonal() > 0).all()  # copies are neighbours,
+    assert abs(twice[:90, :90] - S).max() > 0.1  # in place of others
+
+
 @GIVEN
 def test_the_papers_algorithm_refuses_unequal_weights(Model):
     model = Model(3, algorithm="paper", n_init=1, random_state=0)
