@@ -145,7 +145,11 @@ def floor_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
         positive = distances[distances > 0]
     if positive.size == 0:  # only copies among the neighbours: all weights are 1
         return np.ones_like(sigma)
-    return np.maximum(sigma, SCALE_FLOOR * np.median(positive))
+    with np.errstate(over="ignore"):
+        floor = SCALE_FLOOR * np.median(positive)
+    if not np.isfinite(floor):  # the sum of the two in the middle overflows
+        floor = np.median(SCALE_FLOOR * positive)
+    return np.maximum(sigma, max(floor, np.nextafter(0.0, 1.0)))
 
 
 def check_samples(
