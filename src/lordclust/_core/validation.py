@@ -6,7 +6,8 @@ The bottom layer: every package may use it, and it uses none of them.
 import difflib
 import itertools
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -380,6 +381,15 @@ def missing_extra(package: str, extra: str) -> ImportError:
     return ImportError(
         f'{package} is not installed. Run: pip install "lordclust[{extra}]"'
     )
+
+
+@contextmanager
+def extra(package: str, name: str) -> Iterator[None]:
+    """Import an optional package, or say how to install it."""
+    try:
+        yield
+    except ImportError:
+        raise missing_extra(package, name) from None
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:

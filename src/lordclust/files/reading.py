@@ -154,11 +154,11 @@ def read(
                 f"{name} is for columns of {', '.join(TABLES)}, but the format is "
                 f"{kind}. Leave it out.",
             )
-    damaged = (
+    message = (
         f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "
         "another format: write it again, or pass the format."
     )
-    with input_errors(source.path, damaged):
+    with input_errors(source.path, message):
         try:
             table = READERS[kind](source, options)
         except NotUtf8Error:

@@ -1,7 +1,7 @@
 """Tables as text: csv and tsv."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
@@ -55,9 +55,9 @@ def read_tsv(source: Source, options: ReadOptions) -> Table:
 
 
 def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
-    """Read a table chunk by chunk; again, if a column of numbers becomes text late."""
-    worded: set[int] = set()
-    while True:
+    """Read a table whose cells are separated by one of the delimiters."""
+
+    def once(worded: set[int]) -> Columns:
         with source.lines() as lines:
             head = _head(lines)
             delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
@@ -69,10 +69,17 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
                     "columns.",
                 )
             rows = _rows(chain(head, lines), delimiter, source.path)
-            columns = collected(rows, options, source.path, worded, delimiter == ";")
-        if not (late := columns.late()):
-            return columns.table()
+            return collected(rows, options, source.path, worded, delimiter == ";")
+
+    return settled(once)
+
+
+def settled(once: "Callable[[set[int]], Columns]") -> Table:
+    """Read a table; again, if a column of numbers becomes text late."""
+    worded: set[int] = set()
+    while late := (columns := once(worded)).late():
         worded |= late
+    return columns.table()
 
 
 def collected(
