@@ -59,10 +59,10 @@ def sizes(kind: type[int] | type[float]) -> Callable[[str], float | list[float] 
     return parse
 
 
-def clusters(value: str) -> int | None:
-    """Return the number of clusters, or None for auto."""
+def clusters(value: str) -> int:
+    """Return the number of clusters, or 0 for auto: click 8.2 requires a value."""
     if value == "auto":
-        return None
+        return 0
     if not value.isdecimal() or int(value) < 1:
         raise click.BadParameter(
             f"{value!r} is neither a whole number of at least 1 nor auto."
@@ -405,6 +405,8 @@ def _as_record(
         @functools.wraps(command)
         def wrapped(*args: Any, **given: Any) -> Any:
             values = {f.name: given.pop(f.name, None) for f in fields(record)}
+            if "n_clusters" in values:
+                values["n_clusters"] = values["n_clusters"] or None
             return command(*args, **{name: record(**values)}, **given)
 
         result: Any = wrapped

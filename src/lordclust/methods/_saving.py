@@ -25,8 +25,8 @@ from lordclust.solver.spectrum import Spectrum
 FORMAT = "lordclust model"
 VERSION = 2
 
-#: Fitted arrays: their type, and their dimensions (any length for "*"). All floats are
-#: double.
+#: Fitted arrays: their type, and their dimensions (any length for "*"). Floats are
+#: double or single.
 ARRAYS = {
     "labels_": ("iu", "n"),
     "membership_": ("f", "nk"),
@@ -547,7 +547,9 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
             raise ValueError(f"samples are of shape {X.shape}")
     model._samples, model._extensions, model._novelties = X, [], []
     if X is not None:
-        model._extension()  # now, while an error is still about the file
+        extension = model._extension()  # now, while an error is still about the file
+        if extension.n == 0 or not isinstance(extension.metric, str):
+            raise ValueError("no sample has a weight, or metric is not a name")
 
 
 def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:
