@@ -37,8 +37,8 @@ def page(results: dict[str, Any]) -> str:
         "of many kinds, graphs, predictions, files, reports, and deliberate errors. "
         "Once a minute it collects garbage, returns freed memory to the system "
         "(`malloc_trim`), and records the resident memory, open files and threads. "
-        f"After the first {start:g} minutes, memory must grow by less than {ALLOWED:g} %, "
-        "measured by a robust regression line (Theil-Sen).",
+        f"After the first {start:g} minutes, memory must grow by less than "
+        f"{ALLOWED:g} %, measured by a robust regression line (Theil-Sen).",
         f"**{samples[-1]['minute']:.0f} minutes, {runs} tasks: memory grew by "
         f"{results['growth %']:.2f} % after the warm-up**, {verdict(results)}, open "
         f"files by "
