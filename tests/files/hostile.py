@@ -257,7 +257,7 @@ def h5ad_files(folder):
         file.seek(at)
         file.write(20_000 * first)
     for name in ("length", "attribute"):  # texts that claim 4 GB
-        at = h5ad(folder / f"{name}.h5ad", lambda f, _: f["obs/_index"].id.get_offset())
+        at = h5ad(folder / f"{name}.h5ad", words)
         content = bytearray((folder / f"{name}.h5ad").read_bytes())
         if name == "attribute":
             at, _ = next(_attribute_texts(content, b"encoding-type"))
