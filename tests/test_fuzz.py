@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from qa.fuzz import page
 from qa.fuzz.__main__ import main
 from qa.fuzz.case import decoded, encoded
 from qa.fuzz.outcome import Outcome, require, require_refusal
-from qa.fuzz.session import Session
+from qa.fuzz.session import Session, Tally
 from qa.fuzz.supervisor import Supervisor
 from qa.fuzz.targets import TARGETS
 
@@ -99,6 +100,20 @@ def test_a_failure_can_be_run_again(tmp_path, capsys):
     path.write_text(json.dumps({"target": "commands", "input": line}))
     assert main(["--replay", str(path)]) == 0
     assert capsys.readouterr().out
+
+
+def test_a_campaign_is_recorded_and_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "RESULTS", tmp_path / "results.json")
+    tally = Tally(3, Counter({Outcome("csv", "read"): 2, Outcome("csv", "refused"): 1}))
+    page.Record("readers", 0, resume=False).write(page.row("readers", tally, 1.5))
+    record = page.Record("readers", 0, resume=True)
+    assert record.done == 3
+    for _ in range(2):  # what a run wrote before is replaced, not added
+        record.write(page.row("readers", tally, 2.0))
+    row = json.loads(page.RESULTS.read_text())["readers"]
+    assert (row["inputs"], row["seconds"], row["failures"]) == (6, 3.5, 0)
+    assert row["outcomes"] == {"csv": {"read": 4, "refused": 2}}
+    assert page.Record("readers", 0, resume=False).done == 0
 
 
 def test_the_page_shows_the_results():

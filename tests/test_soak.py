@@ -26,6 +26,10 @@ def test_growth_is_that_of_a_robust_line():
     assert watch.growth(samples[:1], 0.0) == 0.0
 
 
-@pytest.mark.parametrize("name", ["bad input", "save and load", "exact sizes"])
+@pytest.mark.parametrize("name", [
+    "bad input", "random starts", "save and load", "exact sizes", "outliers",
+    "refit, from labels", "size bounds and hard links", "number of clusters, layers",
+    "table of customers",
+])  # fmt: skip
 def test_some_tasks(name, tmp_path):
     KINDS[name][0](Bench(np.random.default_rng(0), tmp_path))

@@ -2,6 +2,7 @@
 
 Usage: python -m qa.fuzz [TARGET ...] [--inputs N] [--seconds S] [--seed N]
        python -m qa.fuzz --campaign      the long run; writes qa/fuzz/results.json
+       python -m qa.fuzz --resume        continue it, if it was interrupted
        python -m qa.fuzz --page          write its results into docs/trust/fuzzing.md
        python -m qa.fuzz --replay FILE   run one failing input again
 
@@ -27,15 +28,20 @@ OUTPUT = Path("fuzz-output")
 INPUTS, SECONDS = 2000, 40.0
 #: The same for the long run.
 CAMPAIGN = {
-    "graph": 30_000,
-    "projection": 30_000,
-    "path": 12_000,
-    "readers": 40_000,
-    "guided": 200_000,
-    "models": 20_000,
-    "commands": 8_000,
+    "graph": 100_000,
+    "projection": 100_000,
+    "path": 20_000,
+    "seeds": 40_000,
+    "fits": 10_000,
+    "tables": 40_000,
+    "readers": 150_000,
+    "guided": 500_000,
+    "models": 30_000,
+    "commands": 10_000,
 }
 CAMPAIGN_SECONDS = 3 * 3600.0
+#: Seconds after which the results so far are recorded.
+EVERY = 30.0
 
 
 def main(arguments: list[str]) -> int:
@@ -53,9 +59,12 @@ def main(arguments: list[str]) -> int:
             continue
         inputs = options.inputs or (CAMPAIGN[name] if options.campaign else INPUTS)
         seconds = options.seconds or (CAMPAIGN_SECONDS if options.campaign else SECONDS)
-        rows.append(run(name, inputs, seconds, options.seed))
+        record = None
         if options.campaign:
-            page.record(rows[-1], options.seed)
+            record = page.Record(name, options.seed, resume=options.resume)
+            inputs -= record.done
+        if inputs > 0:
+            rows.append(run(name, inputs, seconds, options.seed, record))
     print("\n" + page.table(rows))
     failed = sum(row["failures"] for row in rows)
     if failed:
@@ -75,9 +84,11 @@ def _parsed(arguments: list[str]) -> Any:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--campaign", action="store_true")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--replay", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
+    options.campaign |= options.resume
     for name in options.target:
         if name not in TARGETS:
             parser.error(f"unknown target {name!r}; known: {', '.join(TARGETS)}")
@@ -86,12 +97,19 @@ def _parsed(arguments: list[str]) -> Any:
     return options
 
 
-def run(name: str, inputs: int, seconds: float, seed: int) -> dict[str, Any]:
+def run(
+    name: str, inputs: int, seconds: float, seed: int, record: page.Record | None = None
+) -> dict[str, Any]:
     """Run the inputs of a target; return its row of the table."""
-    start = time.time()
+    start = saved = time.time()
+    seed += record.done if record else 0  # other inputs than those before
 
     def report(tally: Tally) -> None:
+        nonlocal saved
         spent = time.time() - start
+        if record and time.time() - saved > EVERY:
+            record.write(page.row(name, tally, spent))
+            saved = time.time()
         line = f"{name}: {tally.done} of {inputs}, {tally.n_failures} failed, "
         ending = "\r" if sys.stdout.isatty() else "\n"
         if sys.stdout.isatty() or int(spent) % 30 == 0:
@@ -99,6 +117,8 @@ def run(name: str, inputs: int, seconds: float, seed: int) -> dict[str, Any]:
 
     tally = Supervisor(TARGETS[name], inputs, seconds, seed).run(report)
     row = page.row(name, tally, time.time() - start)
+    if record:
+        record.write(row)
     print(f"{name}: {tally.done} inputs, {tally.n_failures} failed, "
           f"{row['seconds']:.0f} s   ", flush=True)  # fmt: skip
     for number, failure in enumerate(tally.failures.values()):

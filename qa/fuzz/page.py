@@ -10,13 +10,15 @@ from typing import Any
 from benchmarks.common import table as markdown
 from benchmarks.common import with_block
 from lordclust._core.versions import machine_facts
+from lordclust.files.atomic import atomic_file
 from qa.fuzz.session import Tally
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "trust" / "fuzzing.md"
 #: Further packages whose version matters: they read files or generate inputs.
-OTHERS = ("hypothesis", "atheris", "pyarrow", "h5py", "anndata")
+OTHERS = ("hypothesis", "atheris", "pyarrow", "h5py", "anndata", "pandas", "polars",
+          "openpyxl")  # fmt: skip
 
 
 def row(name: str, tally: Tally, seconds: float) -> dict[str, Any]:
@@ -62,12 +64,49 @@ def _in_words(kinds: Counter[str]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
 
 
-def record(row: dict[str, Any], seed: int) -> None:
-    """Write the results of a target to results.json, replacing older ones."""
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    made = {"date": datetime.now(UTC).date().isoformat(), "seed": seed}
-    results[row["target"]] = row | made | {"facts": machine_facts() | _others()}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+class Record:
+    """The results of a target in results.json, which replace or continue earlier ones.
+
+    Parameters
+    ----------
+    target : str
+        Its name.
+    seed : int
+        Seed of the first input.
+    resume : bool
+        Add to what is recorded.
+    """
+
+    def __init__(self, target: str, seed: int, *, resume: bool) -> None:
+        self.target, self.seed = target, seed
+        self.earlier = _results().get(target) if resume else None
+        self.done: int = self.earlier["inputs"] if self.earlier else 0
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Write the results so far of this run, with the earlier ones."""
+        made = {"date": datetime.now(UTC).date().isoformat(), "seed": self.seed}
+        results, row = _results(), _added(row, self.earlier)
+        results[self.target] = row | made | {"facts": machine_facts() | _others()}
+        with atomic_file(RESULTS, True, text=True) as file:
+            file.write(json.dumps(results, indent=1) + "\n")
+
+
+def _results() -> dict[str, Any]:
+    """Return what is recorded."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return found
+
+
+def _added(row: dict[str, Any], earlier: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the sum of the results of two runs of a target."""
+    if earlier is None:
+        return row
+    counts = {group: Counter(kinds) for group, kinds in earlier["outcomes"].items()}
+    for group, kinds in row["outcomes"].items():
+        counts.setdefault(group, Counter()).update(kinds)
+    sums = {name: row[name] + earlier[name] for name in ("inputs", "failures")}
+    seconds = round(row["seconds"] + earlier["seconds"], 1)
+    return row | sums | {"seconds": seconds, "outcomes": counts}
 
 
 def _others() -> dict[str, str]:
@@ -113,7 +152,7 @@ def _all_facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def write() -> int:
     """Write the results into the page."""
-    shown = results_text(json.loads(RESULTS.read_text()))
+    shown = results_text(_results())
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(with_block(text, "results", shown), encoding="utf-8")
     return 0

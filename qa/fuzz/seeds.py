@@ -20,6 +20,8 @@ TEXTS = {
     "index.csv": ",0,1\n0,1.5,2\n1,2.5,3\n",
     "commas.csv": "a;b\n1,5;2\n-3,25;4\n",
     "bare.csv": "1,2,3\n4,5,6\n7,8,10\n",
+    "messy.csv": "name,paid,on,share,ok,kind\na,$1.50,2024-03-01,12%,yes,u\n"
+    'b,"$1,200.00",2023-12-31,7.5%,no,v\n',
     "missing.csv": "a,b\n1,NA\n,2\n",
     "dos.csv": "\ufeffa,b\r\n1,2\r\n3,4\r\n",
     "tabs.tsv": "id\tx\ty\n1\t0.5\t2\n2\t1.5\t3\n",
@@ -93,7 +95,18 @@ def _mats() -> dict[str, bytes]:
 
 
 def _frames() -> dict[str, bytes]:
-    return _parquets() | _h5ads()
+    return _parquets() | _h5ads() | _sheets()
+
+
+def _sheets() -> dict[str, bytes]:
+    import pandas as pd
+
+    found = {}
+    for name in ("plain.csv", "ids.csv", "messy.csv"):
+        frame, buffer = pd.read_csv(io.StringIO(TEXTS[name])), io.BytesIO()
+        frame.to_excel(buffer, index=False)
+        found[name.replace("csv", "xlsx")] = buffer.getvalue()
+    return found
 
 
 def _parquets() -> dict[str, bytes]:

@@ -25,8 +25,6 @@ from lordclust.files.atomic import atomic_file
 from qa.soak import page, watch
 from qa.soak.work import KINDS, Bench, canary
 
-#: Largest growth of memory in %.
-ALLOWED = 2.0
 #: Tasks between two runs of the fixed fit.
 CANARY_EVERY = 50
 
@@ -131,11 +129,11 @@ def main() -> int:
         soak.run()
     print(
         f"memory grew by {soak.growth:.2f} % after the first "
-        f"{watch.warm_up(options.minutes):g} minutes (at most {ALLOWED:g} % is "
+        f"{watch.warm_up(options.minutes):g} minutes (at most {watch.ALLOWED:g} % is "
         f"allowed); {len(soak.failures)} of {soak.done} tasks failed"
     )
     same = soak.same == soak.asked
-    return int(soak.growth > ALLOWED or bool(soak.failures) or not same)
+    return int(soak.growth > watch.ALLOWED or bool(soak.failures) or not same)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.common import table
 from lordclust.files.atomic import atomic_file
-from qa.soak.watch import growth
+from qa.soak.watch import ALLOWED, growth
 
 RESULTS = Path(__file__).parent / "results.json"
 FOLDER = Path(__file__).parents[2] / "docs" / "trust"
@@ -37,10 +37,11 @@ def page(results: dict[str, Any]) -> str:
         "of many kinds, graphs, predictions, files, reports, and deliberate errors. "
         "Once a minute it collects garbage, returns freed memory to the system "
         "(`malloc_trim`), and records the resident memory, open files and threads. "
-        f"After the first {start:g} minutes, memory must grow by less than 2 %, "
-        "measured by a robust regression line (Theil-Sen).",
+        f"After the first {start:g} minutes, memory must grow by less than "
+        f"{ALLOWED:g} %, measured by a robust regression line (Theil-Sen).",
         f"**{samples[-1]['minute']:.0f} minutes, {runs} tasks: memory grew by "
-        f"{results['growth %']:.2f} % after the warm-up**, open files by "
+        f"{results['growth %']:.2f} % after the warm-up**, {verdict(results)}, open "
+        f"files by "
         f"{files:.2f} %, threads by {threads:.2f} %. "
         f"{failed(results['failures'])} A fixed fit, repeated between the others, gave "
         f"the same bits {results['same bits']} of {results['same bits asked']} times.",
@@ -53,6 +54,17 @@ def page(results: dict[str, Any]) -> str:
         "again, and `python -m qa.soak --page` writes this page.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def verdict(results: dict[str, Any]) -> str:
+    """Return whether the growth is allowed, and the range of the memory."""
+    late = [s["MB"] for s in results["samples"]
+            if s["minute"] >= results["warm-up minutes"]]  # fmt: skip
+    allowed = "less" if results["growth %"] < ALLOWED else "more"
+    return (
+        f"{allowed} than allowed (between {min(late):.0f} and {max(late):.0f} MB, at "
+        f"the end {late[-1]:.0f} MB)"
+    )
 
 
 def failed(failures: list[str]) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import theilslopes
 
+#: Largest growth of memory in %.
+ALLOWED = 2.0
 #: Minutes until everything is imported, compiled and used once.
 WARM_UP = 15.0
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from click.testing import CliRunner
 from numpy.random import Generator
 from sklearn.datasets import make_blobs
 
-from lordclust import BLoRD, LoRD, list_methods, make_method, tau_path
+from lordclust import BLoRD, LoRD, layers, list_methods, make_method, tau_path
+from lordclust.cli.app import main
 from lordclust.graph import KNNGraph
 from lordclust.report import write_report
 
@@ -69,7 +71,8 @@ def lord(bench: Bench) -> None:
 def random_starts(bench: Bench) -> None:
     seed = int(bench.rng.integers(2**31))
     settings = {"start": "random", "n_init": 3, "random_state": seed, "tol": 1e-3}
-    check_shares(BLoRD(4, n_jobs=bench.jobs(), **settings).fit(bench.samples()))
+    model = BLoRD(4, tau=0.3, proportions=None, n_jobs=bench.jobs(), **settings)
+    check_shares(model.fit(bench.samples()))
 
 
 def known_labels(bench: Bench) -> None:
@@ -95,6 +98,50 @@ def weights_and_few_kept(bench: Bench) -> None:
     X = bench.samples(300)
     model = BLoRD(6, tau=0.2, proba_top=2)
     model.fit(X, sample_weight=bench.rng.uniform(0.5, 2, len(X)))
+
+
+def outliers(bench: Bench) -> None:
+    X = bench.samples(200)
+    model = BLoRD(bench.k(), outliers=0.1).fit(X)
+    check((model.labels_ == -1).sum() == 20, "a tenth is left out")
+    model.predict(X[:20] + 9.0, outliers=True)
+
+
+def bounds_and_links(bench: Bench) -> None:
+    pairs = bench.rng.choice(160, (8, 2), replace=False)
+    model = BLoRD(4, size_min=30, size_max=55, links="hard")
+    model.fit(bench.samples(160), must_link=pairs[:4], cannot_link=pairs[4:])
+    a, b = model.labels_[pairs].T
+    check(((model.sizes_ >= 30) & (model.sizes_ <= 55)).all(), "sizes are in bounds")
+    check((a == b)[:4].all() and (a != b)[4:].all(), "links are met")
+
+
+def nested(bench: Bench) -> None:
+    found = layers(BLoRD(None).fit(bench.samples(150)), 6)
+    check(found.labels.shape[1] == 150, "each level has all samples")
+
+
+def refits(bench: Bench) -> None:
+    X = bench.samples(240)
+    model = BLoRD(3, tau=0.5).fit(X[:200]).refit(X, rows=np.arange(200))
+    check(len(model.change_.now) == len(X), "each sample has a cluster")
+    check_shares(BLoRD.from_labels(X, model.labels_))
+
+
+def table_of_customers(bench: Bench) -> None:
+    """Cluster a file with categories, dates and missing cells by the command line."""
+    table, out = bench.folder / "customers.csv", bench.folder / "labels.csv"
+    n, rng = 120, bench.rng
+    table.write_text("id,plan,since,paid\n" + "".join(
+        f"C{i},{'abc'[rng.integers(3)]},2024-{1 + i % 12:02d}-01,"
+        f"{'' if i % 40 == 7 else f'${rng.uniform(1, 9000):.2f}'}\n"
+        for i in range(n)
+    ))  # fmt: skip
+    line = ["fit", str(table), "-k", "3", "--categorical", "plan", "--missing",
+            "median", "-o", str(out), "--force"]  # fmt: skip
+    result = CliRunner().invoke(main, line)
+    check(result.exit_code == 0, f"a table is clustered ({result.stderr})")
+    check(len(out.read_text().splitlines()) == n + 1, "each row has a label")
 
 
 def method(bench: Bench, name: str = "") -> None:
@@ -211,6 +258,11 @@ KINDS: dict[str, tuple[Callable[[Bench], None], float]] = {
     "tau and proportions auto": (auto, 1),
     "exact sizes": (exact_sizes, 2),
     "weights, few probabilities kept": (weights_and_few_kept, 2),
+    "outliers": (outliers, 2),
+    "size bounds and hard links": (bounds_and_links, 2),
+    "number of clusters, layers": (nested, 1),
+    "refit, from labels": (refits, 2),
+    "table of customers": (table_of_customers, 2),
     "a method of the registry": (method, 6),
     "every method of the registry": (every_method, 0),
     "graphs, exact and approximate": (graph, 3),

@@ -267,8 +267,6 @@ def fit_by_cut(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
     labels = changed.labels_
     if changed.sizes_.min() == 0 or not keeps_pieces(labels, seeds.pieces):
         labels = cut
-    # By decreasing size, as scanpy's tools number clusters.
-    labels = np.argsort(np.argsort(-np.bincount(labels), kind="stable"))[labels]
     rounded["proportions"] = np.bincount(labels) / len(labels)
     model = BLoRD(labels.max() + 1, **rounded)
     if keeps_pieces(model.fit(S).labels_, seeds.pieces):

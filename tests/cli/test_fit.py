@@ -469,3 +469,20 @@ def test_messages_name_options(run, tmp_path):
     result = run("fit", table, "-k", 2)
     assert result.exit_code == 3
     assert "Pass --header yes or --header no.\n" in result.stderr
+
+
+def test_a_list_of_edges_is_a_graph(run, tmp_path):
+    edges, features = tmp_path / "g.edges", tmp_path / "X.mtx"
+    edges.write_text("a b\nb c\nc a\nd e\ne f\nf d\n")
+    plain, told = (run("fit", edges, "-k", 2, *o) for o in ((), ("--precomputed",)))
+    assert plain.exit_code == 0, plain.stderr
+    assert plain.stdout == told.stdout
+    result = run("fit", edges, "-k", 2, "--method", "gmm")
+    assert result.exit_code == 2
+    assert "gmm needs features, but INPUT contains similarities" in result.stderr
+    head = "%%MatrixMarket matrix coordinate real general\n6 2 6\n"
+    features.write_text(head + "".join(f"{i} {1 + i % 2} {i}\n" for i in range(1, 7)))
+    assert run("fit", features, "-k", 2).exit_code == 0
+    result = run("fit", features, "-k", 2, "--method", "gmm")
+    assert result.exit_code == 3
+    assert "its features are sparse, but GMM needs dense ones" in result.stderr

@@ -9,6 +9,8 @@ import zlib
 
 import numpy as np
 
+from lordclust.files.hdf5 import _attribute_texts
+
 MB = 2**20
 #: A megabyte of zeros, packed so that many of these one after another are a stream.
 _ZEROS = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -254,6 +256,13 @@ def h5ad_files(folder):
         first = file.read(16)
         file.seek(at)
         file.write(20_000 * first)
+    for name in ("length", "attribute"):  # texts that claim 4 GB
+        at = h5ad(folder / f"{name}.h5ad", words)
+        content = bytearray((folder / f"{name}.h5ad").read_bytes())
+        if name == "attribute":
+            at, _ = next(_attribute_texts(content, b"encoding-type"))
+        content[at : at + 4] = b"\xff" * 4
+        (folder / f"{name}.h5ad").write_bytes(content)
 
 
 # -- Parquet ------------------------------------------------------------------------

@@ -62,6 +62,8 @@ SAID = {
     "h5ad/laughs.h5ad": "groups in groups without end",
     "h5ad/often.h5ad": "it unpacks to more than",
     "h5ad/wild.h5ad": "must be <",
+    "h5ad/length.h5ad": "claims a text in 's' that it does not hold",
+    "h5ad/attribute.h5ad": "claims a text in 'encoding-type' that it does not hold",
     "h5ad/chunk.h5ad": "packs more into 'a' than it claims",
     "parquet/rows.parquet": "more than the",
     "parquet/lists.parquet": "features must be numbers",

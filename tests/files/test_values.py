@@ -254,3 +254,17 @@ def test_random_columns_are_read_right_or_refused(tmp_path):
         assert loaded.names == ["c0", "c1", "c2", "c3"]
         np.testing.assert_allclose(loaded.X[:, :3].T, truth, rtol=1e-12)
     assert refusals < 0.3 * n_tables
+
+
+def test_dates_in_the_first_column_are_ids_unless_one_is_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("day,x\n2024-03-01,0.5\n2024-03-02,1.5\n")
+    loaded = read(path)
+    assert loaded.ids == ["2024-03-01", "2024-03-02"]
+    assert (
+        "column 'day' looks like ids and is the ids, not a feature" in loaded.notes[0]
+    )
+    path.write_text("day,x\n2024-03-01,0.5\nNA,1.5\n")
+    loaded = read(path, missing="keep")
+    assert (loaded.ids, loaded.names) == (None, ["day", "x"])
+    np.testing.assert_array_equal(loaded.X, [[DAY, 0.5], [np.nan, 1.5]])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from lordclust import BLoRD, LoRD
@@ -466,6 +466,16 @@ def test_a_later_change_of_the_input_has_no_effect(Model, form):
     np.testing.assert_array_equal(dense(other.affinity_matrix_), wanted[1])
 
 
+def test_sparse_samples_with_wide_indices():
+    X = sparse.csr_array(load_iris().data)
+    wide = X.copy()
+    wide.indices, wide.indptr = (a.astype(np.int64) for a in (X.indices, X.indptr))
+    found = BLoRD(3).fit(wide)
+    np.testing.assert_array_equal(found.labels_, BLoRD(3).fit(X).labels_)
+    np.testing.assert_array_equal(found.predict(wide), found.labels_)
+    assert wide.indices.dtype == np.int64
+
+
 @MODELS
 def test_samples_of_bool(Model):
     rng = np.random.default_rng(0)
@@ -744,6 +754,18 @@ def test_weight_two_is_the_sample_twice(Model):
     assert once.block_diagonality() * 45 == pytest.approx(
         twice.block_diagonality() * len(pick), abs=0.02
     )
+
+
+@MODELS
+def test_positive_weights_do_not_change_a_graph_of_neighbours(Model):
+    """Twice every sample is another graph, twice every weight is not."""
+    plain, w = Model(3).fit(X), np.random.default_rng(0).integers(1, 4, 90)
+    S = plain.affinity_matrix_
+    for weight in (w, 2 * w, 0.1 * w):
+        assert (Model(3).fit(X, sample_weight=weight).affinity_matrix_ != S).nnz == 0
+    twice = Model(3).fit(np.vstack([X, X])).affinity_matrix_
+    assert (twice[:90, 90:].diagonal() > 0).all()  # copies are neighbours,
+    assert abs(twice[:90, :90] - S).max() > 0.1  # in place of others
 
 
 @GIVEN

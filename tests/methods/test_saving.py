@@ -67,6 +67,7 @@ SETTINGS = st.fixed_dictionaries(
         "n_init": st.sampled_from([2, np.int64(1)]),
         "random_state": st.integers(0, 9),
         "n_jobs": st.just(1),
+        "dtype": st.sampled_from(["float32", "float64"]),
     },
 )  # fmt: skip
 
@@ -102,6 +103,16 @@ def test_round_trip(tmp_path_factory, Model, parameters, graph, kind):
     assert_equal(model, again, new)
     if Model is not LoRD and graph:
         assert agreements_equal(model, again)
+
+
+@pytest.mark.parametrize("Model", [LoRD, BLoRD])
+@pytest.mark.parametrize("proba_top", [None, 1])
+def test_single_precision(tmp_path, Model, proba_top):
+    model = Model(2, dtype="float32", proba_top=proba_top).fit(X)
+    model.save(tmp_path / "m.lord")
+    again = Model.load(tmp_path / "m.lord")
+    assert again.membership_.dtype == np.float32
+    assert_equal(model, again, NEW)
 
 
 def test_similarities(tmp_path):
@@ -323,6 +334,7 @@ def test_forged_documents(tmp_path_factory, small, data):
     ("name", "change", "hint"),
     [
         ("labels_", lambda a: a + 5, "labels_ are not clusters"),
+        ("_weight", lambda a: 0 * a, "no sample has a weight"),
         ("membership_", lambda a: a * np.nan, "membership_ is float64"),
         ("V_", lambda a: a[:-1], "V_ is float64 of shape"),
         ("samples", lambda a: a[:-1], "samples are of shape"),
@@ -394,14 +406,22 @@ def test_forged_problems(tmp_path, small, change, hint):
         BLoRD.load(path)
 
 
-@pytest.mark.parametrize("n_jobs", [0, "1e400", 1.5])
-def test_forged_parameters(tmp_path, small, n_jobs):
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("n_jobs", 0, "n_jobs must be an integer other than 0"),
+        ("n_jobs", "1e400", "n_jobs must be an integer other than 0"),
+        ("n_jobs", 1.5, "n_jobs must be an integer other than 0"),
+        ("metric", {"KNNGraph": {}}, "metric is not a name"),
+    ],
+)
+def test_forged_parameters(tmp_path, small, name, value, hint):
     path = tmp_path / "m.lord"
     path.write_bytes(small)
     document, arrays = read_archive(path)
-    document["parameters"]["n_jobs"] = n_jobs
+    document["parameters"][name] = value
     write_archive(path, document, arrays, force=True)
-    with pytest.raises(InputError, match="n_jobs must be an integer other than 0"):
+    with pytest.raises(InputError, match=hint):
         BLoRD.load(path)
 
 

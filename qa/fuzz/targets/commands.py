@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from click.testing import CliRunner
 from hypothesis import strategies as st
 
@@ -36,7 +37,8 @@ _OUTPUTS = [
 _INPUTS = [
     "points.csv", "points.csv", "points.csv", "points.npy", "graph.mtx", "graph.edges",
     "bare.csv", "text.csv", "empty.csv", "binary.csv", "nan.csv", "one.csv", "no.csv",
-    "-", ".", "broken.npz", "odd.csv",
+    "-", ".", "broken.npz", "odd.csv", "messy.csv", "messy.csv", "messy.csv",
+    "messy.xlsx",
 ]  # fmt: skip
 _MODELS = ["model.lord", "model.lord", "graph.lord", "broken.lord", "points.csv", "no"]
 _NUMBERS = [
@@ -68,6 +70,12 @@ _COLUMNS = [
     "array:X",
 ]
 _READING: dict[str, list[Any]] = {
+    "--drop": ["plan", "paid", "x", "plan,since", *_COLUMNS],
+    "--categorical": ["plan", "plan", "class", "plan,active", *_COLUMNS],
+    "--missing": ["median", "median", "drop", "error", "no"],
+    "--encoding": ["utf-8", "cp1252", "utf-16", "no"],
+    "--decimal": [".", ",", "x"],
+    "--header": ["yes", "no", "auto", "x"],
     "--columns": _COLUMNS,
     "--id-column": _COLUMNS,
     "--label-column": ["class", "class", *_COLUMNS],
@@ -82,11 +90,13 @@ _SOLVING: dict[str, list[Any]] = {
     "--neighbors": _NUMBERS,
     "--seed": _NUMBERS,
     "--jobs": ["1", "2", "0", "-1", "x"],
-    "--scale": ["minmax", "zscore", "none", "no"],
+    "--scale": ["minmax", "zscore", "none", "auto", "no"],
 }
 _SHARES = ["0.5,0.5", "0.2,0.8", "equal", "auto", "1", "0,1", "a,b", "", "nan,1", "no",
            "0.3,0.3,0.4", "points.csv", "model"]  # fmt: skip
 _SIZES = ["6,6", "4,8", "12", "0,12", "-1,13", "a", "", "6,6,0", "1e3"]
+_BOUNDS = ["1", "3", "5", "0.2", "0.6", "2,4", "100", "-1", "x", ""]
+_LINKS = ["pairs.csv", "pairs.csv", "points.csv", "empty.csv", "no.csv", "-"]
 _TAUS = ["0", "0.3", "1", "auto", "n", "blocks", "2", "-1", "nan", ""]
 _METHODS = ["blord", "lord", "sc", "ncut", "gmm", "kkm", "balanced_kmeans", "no", ""]
 _COMMON: dict[str, list[Any]] = {"--force": [None], "-q": [None], "--no-such": [None],
@@ -100,7 +110,12 @@ COMMANDS: dict[str, tuple[list[list[str]], dict[str, list[Any]]]] = {
             "--strength": _NUMBERS, "--rounding": ["argmax", "exact", "no"],
             "--method": _METHODS, "-o": _OUTPUTS, "--proba": _OUTPUTS,
             "--model": ["new.lord", *_OUTPUTS], "--report": ["new.html", *_OUTPUTS],
-            "--json": ["new.json", *_OUTPUTS], "--strict": [None],
+            "--json": ["new.json", *_OUTPUTS], "--strict": [None], "--join": [None],
+            "--outliers": ["0.1", "auto", "0.9", "1", "x"], "--size-min": _BOUNDS,
+            "--size-max": _BOUNDS, "--must-link": _LINKS, "--cannot-link": _LINKS,
+            "--links": ["soft", "hard", "no"], "--profiles": _OUTPUTS,
+            "--names": ["a,b", "a,b,c", "a,a", "", "\x1b[31m,b"],
+            "--title": ["A title", "", "<b>"],
         },
     ),
     "predict": (
@@ -124,6 +139,20 @@ COMMANDS: dict[str, tuple[list[list[str]], dict[str, list[Any]]]] = {
             "--json": [None], "--report": _OUTPUTS,
         },
     ),
+    "layers": (
+        [_INPUTS],
+        _READING | _COMMON | {
+            "--k-max": _NUMBERS, "-o": _OUTPUTS, "--affinity": _SOLVING["--affinity"],
+            "--scale": _SOLVING["--scale"],
+        },
+    ),
+    "suggest": (
+        [_INPUTS],
+        _READING | _COMMON | {
+            "--max-clusters": _NUMBERS, "--json": [None], "--precomputed": [None],
+            "--weight-column": ["weight", *_COLUMNS],
+        },
+    ),
     "report": ([_MODELS, [*_INPUTS, None]], _READING | _COMMON | {"-o": _OUTPUTS}),
     "list": ([["methods", "datasets", "no", None]], {"--json": [None]}),
     "no-such-command": ([[None]], {}),
@@ -140,6 +169,9 @@ def prepare() -> None:
         ["path", "points.csv", "-k", "2", "--taus", "0.5", "--label-column", "class"],
         ["compare", "points.csv", "-k", "2", "--methods", "blord,sc,gmm"],
         ["report", "model.lord", "-o", "new.html"],
+        ["layers", "points.csv", "--label-column", "class", "--k-max", "3"],
+        ["suggest", "points.csv", "--label-column", "class"],
+        ["fit", "messy.xlsx", "-k", "2", "--missing", "median"],
     ):
         check({"line": line, "input": b""})
 
@@ -165,12 +197,21 @@ def folder() -> Path:
         "graph.edges": "".join(f"{i} {(i + 1) % 12}\n" for i in range(12)),
         "graph.mtx": "%%MatrixMarket matrix coordinate real symmetric\n12 12 11\n"
         + "".join(f"{i + 2} {i + 1} 1.5\n" for i in range(11)),
+        "messy.csv": "customer_id,plan,active,paid,since,class\n"
+        + "".join(
+            f"C-{i},{'' if i == 7 else 'ab'[i % 2]},{['yes', 'no'][i // 6]},"
+            f"{'n/a' if i == 3 else f'${100 * i + 0.5:.2f}'},2024-{1 + i:02d}-15,"
+            f"{'uv'[i // 6]}\n"
+            for i in range(12)
+        ),
+        "pairs.csv": "s0,s1\ns2,s9\n",
         "old.csv": OLD,
         "old.lord": OLD,
     }
     for name, text in texts.items():
         (place / name).write_text(text, encoding="utf-8")
     np.save(place / "points.npy", X)
+    pd.read_csv(place / "messy.csv").to_excel(place / "messy.xlsx", index=False)
     BLoRD(2, tau=0.5).fit(X).save(place / "model.lord")
     S = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     BLoRD(2, affinity="precomputed").fit(S).save(place / "graph.lord")
@@ -193,9 +234,9 @@ def _case(draw: Any) -> dict[str, Any]:
     line = [command]
     if "-k" in options and draw(st.integers(0, 9)):
         line += ["-k", draw(st.sampled_from(["2", "2", "3"]))]
-    if "points.csv" in (given := [draw(st.sampled_from(a)) for a in arguments]) and (
-        draw(st.integers(0, 4))
-    ):
+    if {"points.csv", "messy.csv", "messy.xlsx"} & set(
+        given := [draw(st.sampled_from(a)) for a in arguments]
+    ) and draw(st.integers(0, 4)):
         line += ["--label-column", "class"]
     line += [name for name in given if name is not None]
     for option in draw(st.lists(st.sampled_from([*options, None]), max_size=4)):

@@ -22,6 +22,7 @@ from qa.fuzz.outcome import (
 
 SECONDS = 10.0
 _CELLS = [
+    "$1,200.50", "12%", "yes", "no", "2024-03-01", "1.234,5", "3/25/2024", "(7)", "NA",
     "1", "2.5", "-3e5", "1e400", "nan", "", "a", "b c", '"', '"x"', "1,5", "1_0", " 7 ",
     "0x1", "é", "\ufeff", "٣", "-0.0", "9" * 40,
 ]  # fmt: skip
@@ -68,6 +69,12 @@ def _options(rng: Random) -> dict[str, Any]:
         "id_column": rng.choice(_NAMES),
         "header": rng.choice(["auto", True, False]),
         "precomputed": rng.random() < 0.3,
+        "drop": rng.choice([None, None, "x", "kind", "0,1"]),
+        "categorical": rng.choice([None, None, "kind", "x", "0"]),
+        "missing": rng.choice(["error", "keep"]),
+        "encoding": rng.choice([None, None, "utf-8", "cp1252", "utf-16"]),
+        "decimal": rng.choice([None, None, ".", ","]),
+        "cells": rng.random() < 0.3,
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -80,7 +87,7 @@ def _bytes(rng: Random) -> tuple[str, bytes]:
 
 def _inside(rng: Random) -> tuple[str, bytes]:
     """Return a valid archive of changed content, so that its checksum is correct."""
-    packed = [n for n in sorted(seeds.files()) if n.endswith((".npz", ".gz"))]
+    packed = [n for n in sorted(seeds.files()) if n.endswith((".npz", ".gz", ".xlsx"))]
     name = rng.choice(packed)
     content = seeds.files()[name]
     if name.endswith(".gz"):
@@ -98,7 +105,7 @@ def _table(rng: Random) -> tuple[str, bytes]:
     """Return text of cells."""
     suffix = rng.choice(["csv", "csv", "tsv", "edges", "mtx"])
     sign = rng.choice([",", ";", "\t", " "])
-    width, cells = rng.randint(1, 4), rng.choice([_CELLS, _CELLS[:3]])
+    width, cells = rng.randint(1, 4), rng.choice([_CELLS, _CELLS[9:12], _CELLS[:9]])
     rows = [rng.choices(cells, k=width) for _ in range(rng.randint(0, 8))]
     end = rng.choice(["\n", "\n", "\r\n", "\n\n", "\r"])
     text = end.join(sign.join(row) for row in rows)
@@ -137,22 +144,26 @@ def check(case: dict[str, Any]) -> Outcome:
             require_input_error(error)
             return Outcome(kind, "refused")
         require(list(Path(folder).iterdir()) == [path], "reading writes nothing")
-    _check_table(table)
+    _check_table(table, options.get("missing") == "keep")
     return Outcome(kind, "read")
 
 
-def _check_table(table: Any) -> None:
+def _check_table(table: Any, may_miss: bool) -> None:
     """Fail unless a table is as documented."""
     X = table.X
     require(X.ndim == 2 and X.dtype == np.float64, "X is a matrix of float64")
     require(X.shape[0] > 0, "there is a sample")
-    require_finite(X, "X")
+    values = X.data if sparse.issparse(X) else X
+    require_finite(values[~np.isnan(values)] if may_miss else values, "X")
     if sparse.issparse(X):
         X.check_format(full_check=True)
     for values, length in (
         (table.ids, X.shape[0]),
         (table.labels, X.shape[0]),
         (table.names, X.shape[1]),
+        (table.kinds, X.shape[1]),
+        *((cells, X.shape[0]) for cells in table.categories.values()),
+        *((cells, X.shape[0]) for cells in table.cells.values()),
     ):
         require(values is None or len(values) == length, "names and labels match X")
     json.dumps([table.ids, table.names, table.id_name, table.label_name])

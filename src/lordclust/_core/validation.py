@@ -6,7 +6,8 @@ The bottom layer: every package may use it, and it uses none of them.
 import difflib
 import itertools
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -387,6 +388,15 @@ def missing_extra(package: str, extra: str) -> ImportError:
     )
 
 
+@contextmanager
+def extra(package: str, name: str) -> Iterator[None]:
+    """Import an optional package, or say how to install it."""
+    try:
+        yield
+    except ImportError:
+        raise missing_extra(package, name) from None
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ValueError:
     """Return the error for a name that is not in a table of choices."""
     known = list(known)
@@ -477,11 +487,17 @@ def _to_csr(S: Graph, name: str) -> sparse.csr_array:
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    fits = max(csr.nnz, csr.shape[0]) <= np.iinfo(np.int32).max
+    return narrowed(csr)
+
+
+def narrowed(csr: Graph) -> Graph:
+    """Return a CSR array with indices of int32 if they fit, as scikit-learn needs."""
+    fits = max(csr.nnz, *csr.shape) <= np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
-    csr.indices = csr.indices.astype(index, copy=False)
-    csr.indptr = csr.indptr.astype(index, copy=False)
-    return csr
+    if csr.indices.dtype == csr.indptr.dtype == index:
+        return csr
+    indices, indptr = csr.indices.astype(index), csr.indptr.astype(index)
+    return type(csr)((csr.data, indices, indptr), shape=csr.shape)
 
 
 def _to_symmetric(S: Graph, name: str) -> Graph:

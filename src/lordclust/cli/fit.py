@@ -133,7 +133,7 @@ def fit(
     targets = run_targets(output, proba, profiles, model, report, json_)
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
-    estimator = _make_estimator(method, request, reading, outputs)
+    estimator = _make_estimator(input_, method, request, reading, outputs)
     if links is not None:
         _set_links(method, estimator, links)
     look = Look(check_named(names, request.n_clusters), title, join)
@@ -219,14 +219,18 @@ def check_named(names: list[str] | None, k: int | None) -> list[str] | None:
 
 
 def _make_estimator(
-    method: str, request: FitRequest, reading: InputOptions, outputs: Outputs
+    source: str,
+    method: str,
+    request: FitRequest,
+    reading: InputOptions,
+    outputs: Outputs,
 ) -> Any:
     """Return the estimator; raise an error for invalid options before reading INPUT."""
     from lordclust.cli.fitting import check_method, parameters
     from lordclust.cli.tables import check_formats
     from lordclust.registry import make_method
 
-    precomputed = is_precomputed(request, reading)
+    precomputed = is_precomputed(source, request, reading)
     given = parameters(check_method(method), request, precomputed=precomputed)
     estimator = make_method(method, **given)
     if outputs.checkpoint is not None:

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import click
+from scipy import sparse
 
 from lordclust._core.compiling import CLOCK
 from lordclust._core.typing import IntArray
@@ -18,6 +19,7 @@ from lordclust.cli.links import NONE, Pairs
 from lordclust.cli.options import FitRequest, counted
 from lordclust.cli.progress import Display, FitProgress
 from lordclust.cli.samples import Samples
+from lordclust.files import InputError
 from lordclust.graph import KNNGraph
 from lordclust.methods._callbacks import Listener, heard_by
 from lordclust.registry import METHODS
@@ -74,6 +76,11 @@ def parameters(
         "affinity": ("--affinity", affinity(request, precomputed)),
         "n_jobs": ("--jobs", request.jobs),
     }
+    if precomputed and not lenient and METHODS[method].takes == "features":
+        raise click.UsageError(
+            f"The method {method} needs features, but INPUT contains similarities. Use "
+            "another method, or pass features."
+        )
     if method != "blord":
         counted(request)
     known = METHODS[method].load()().get_params()
@@ -157,6 +164,12 @@ def fit_model(
             raise click.UsageError(
                 f"{type(model).__name__} has no {extras[name][1]}. Leave it out."
             )
+    if sparse.issparse(samples.X) and not getattr(model, "takes_sparse", True):
+        raise InputError(
+            samples.source,
+            f"its features are sparse, but {type(model).__name__} needs dense ones. "
+            "Write them as npy or csv.",
+        )
     listening = nullcontext() if listener is None else heard_by(model, listener)
     start, compiled = time.perf_counter(), CLOCK.seconds
     with listening, warnings.catch_warnings(record=True) as caught:

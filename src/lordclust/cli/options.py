@@ -59,10 +59,10 @@ def sizes(kind: type[int] | type[float]) -> Callable[[str], float | list[float] 
     return parse
 
 
-def clusters(value: str) -> int | None:
-    """Return the number of clusters, or None for auto."""
+def clusters(value: str) -> int:
+    """Return the number of clusters, or 0 for auto: click 8.2 requires a value."""
     if value == "auto":
-        return None
+        return 0
     if not value.isdecimal() or int(value) < 1:
         raise click.BadParameter(
             f"{value!r} is neither a whole number of at least 1 nor auto."
@@ -174,9 +174,12 @@ def counted(request: FitRequest) -> int:
     return request.n_clusters
 
 
-def is_precomputed(request: FitRequest, reading: InputOptions) -> bool:
-    """Return whether INPUT contains similarities, which two options can state."""
-    return bool(reading.precomputed) or request.affinity == "precomputed"
+def is_precomputed(source: str, request: FitRequest, reading: InputOptions) -> bool:
+    """Return whether INPUT contains similarities: two options, or edges, tell so."""
+    from lordclust.files.reading import is_edge_list
+
+    told = bool(reading.precomputed) or request.affinity == "precomputed"
+    return told or is_edge_list(source, reading.format_)
 
 
 _INPUT_OPTIONS = {
@@ -426,6 +429,8 @@ def _as_record(
         @functools.wraps(command)
         def wrapped(*args: Any, **given: Any) -> Any:
             values = {f.name: given.pop(f.name, None) for f in fields(record)}
+            if "n_clusters" in values:
+                values["n_clusters"] = values["n_clusters"] or None
             return command(*args, **{name: record(**values)}, **given)
 
         result: Any = wrapped

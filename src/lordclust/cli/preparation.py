@@ -6,7 +6,6 @@ numbers are scaled. What was fitted is saved with a model.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,9 @@ from scipy import sparse
 
 from lordclust._core.scales import different_scales
 from lordclust._core.typing import BoolArray, FloatArray, Json
-from lordclust.cli.samples import Samples
+from lordclust.cli.samples import Samples, picked
 from lordclust.files import InputError
 from lordclust.files.table import Matrix, quoted, shortened
-
-LOG = logging.getLogger(__name__)
 
 #: Kinds of cells that new samples may have instead of each other.
 _ALIKE = {"boolean": "number"}
@@ -147,7 +144,11 @@ class Preparation:
         kept = _complete(samples)
         if self.missing == "drop" and not kept.all():
             samples = samples.only(kept)
-            _say_dropped(samples)
+            gone = [str(i) for i in samples.all_ids[~kept]]
+            samples.say(
+                f"{len(gone)} of {len(kept)} samples have missing values and are left "
+                f"out: {_ended(gone)}"
+            )
         elif self.missing == "error" and not kept.all():
             raise _missing_category(samples)
         X = samples.X
@@ -175,14 +176,11 @@ class Preparation:
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
             cell = samples.categories[name][unknown[0]]
-            LOG.info(
-                "%s", InputError(
-                    samples.source,
-                    f"column {name!r} has categories that the model does not know in "
-                    f"{len(unknown)} samples, the first is {quoted(cell)}. They count "
-                    "as none of the known ones.",
-                )
-            )  # fmt: skip
+            samples.say(
+                f"column {name!r} has categories that the model does not know in "
+                f"{len(unknown)} samples, the first is {quoted(cell)}. They count as "
+                "none of the known ones."
+            )
         Z: FloatArray = (places[:, None] == np.arange(len(known))).astype(np.float64)
         return Z
 
@@ -277,18 +275,13 @@ def _without_empty(samples: Samples) -> Samples:
     empty = np.isnan(samples.X).all(axis=0)
     if not empty.any():
         return samples
-    kept = np.flatnonzero(~empty)
-
-    def only(values: Sequence[str] | None) -> list[str] | None:
-        return None if values is None else [values[j] for j in kept.tolist()]
-
+    kept = np.flatnonzero(~empty).tolist()
     names = samples.names or [str(j) for j in range(len(empty))]
     gone = shortened([repr(names[j]) for j in np.flatnonzero(empty)])
-    LOG.info("%s", InputError(samples.source, f"no cell has a value in {gone}, which "
-                              "is left out."))  # fmt: skip
+    samples.say(f"no cell has a value in {gone}, which is left out.")
     return replace(
-        samples, X=samples.X[:, kept], names=only(samples.names),
-        kinds=only(samples.kinds),
+        samples, X=samples.X[:, kept], names=picked(samples.names, kept),
+        kinds=picked(samples.kinds, kept),
     )  # fmt: skip
 
 
@@ -302,17 +295,6 @@ def _complete(samples: Samples) -> BoolArray:
     return complete
 
 
-def _say_dropped(samples: Samples) -> None:
-    """Say which samples are left out."""
-    assert samples.kept is not None
-    gone = [str(i) for i in samples.all_ids[~samples.kept]]
-    LOG.info("%s", InputError(
-        samples.source,
-        f"{len(gone)} of {len(samples.kept)} samples have missing values and are left "
-        f"out: {_ended(gone)}",
-    ))  # fmt: skip
-
-
 def _say_filled(samples: Samples) -> None:
     """Say how many values are filled, and where."""
     empty = np.isnan(samples.X).sum(axis=0)
@@ -323,11 +305,10 @@ def _say_filled(samples: Samples) -> None:
             counts[repr(name)] = cells.count("")
     if counts:
         shown = _ended([f"{name} ({count})" for name, count in counts.items()])
-        LOG.info("%s", InputError(
-            samples.source,
+        samples.say(
             "missing values are filled by the median, or the most frequent category: "
-            f"{shown}",
-        ))  # fmt: skip
+            f"{shown}"
+        )
 
 
 def _ended(names: Sequence[str]) -> str:
@@ -362,12 +343,11 @@ def _chosen_scale(X: Matrix, samples: Samples) -> str:
     if found is None:
         return "none"
     names = samples.names or [f"column {j}" for j in range(X.shape[1])]
-    LOG.info("%s", InputError(
-        samples.source,
+    samples.say(
         f"scaled by --scale zscore: the standard deviations of {names[found.large]!r} "
         f"and {names[found.small]!r} differ by a factor of {found.factor:,.0f}. Choose "
-        "otherwise with --scale.",
-    ))  # fmt: skip
+        "otherwise with --scale."
+    )
     return "zscore"
 
 

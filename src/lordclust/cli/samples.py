@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +18,13 @@ from lordclust import files
 from lordclust._core.typing import BoolArray, FloatArray, IntArray
 from lordclust.cli.options import FitRequest, InputOptions, is_precomputed
 from lordclust.cli.progress import Display
+from lordclust.files.error import InputError
 from lordclust.files.table import Matrix, text_array
 
 if TYPE_CHECKING:
     from lordclust.cli.preparation import Preparation
+
+LOG = logging.getLogger(__name__)
 
 #: Columns of the output tables; an id column of such a name is called id.
 OWN = re.compile(r"label|before|probability|uncertainty|p\d+|tau=.*")
@@ -52,8 +57,6 @@ class Samples:
         def part(values: Any) -> Any:
             return None if values is None else values[kept]
 
-        categories = {name: [c for c, keep in zip(cells, kept, strict=True) if keep]
-                      for name, cells in self.categories.items()}  # fmt: skip
         return replace(
             self,
             X=self.X[kept],
@@ -63,9 +66,16 @@ class Samples:
             known=part(self.known),
             raw=self.raw[kept],
             others={name: part(column) for name, column in self.others.items()},
-            categories=categories,
+            categories={
+                name: list(compress(cells, kept))
+                for name, cells in self.categories.items()
+            },
             kept=kept,
         )
+
+    def say(self, what: str) -> None:
+        """Tell the user what was decided about INPUT."""
+        LOG.info("%s", InputError(self.source, what))
 
     @property
     def count(self) -> str:
@@ -91,7 +101,7 @@ def read_input(
     """Read INPUT, and turn its columns into features."""
     from lordclust.cli.preparation import Preparation
 
-    precomputed = is_precomputed(request, reading)
+    precomputed = is_precomputed(source, request, reading)
     for option, value in (("--scale", scale), ("--missing", reading.missing)):
         if precomputed and value not in ("none", "auto", "error"):
             raise click.UsageError(
@@ -185,9 +195,14 @@ def _set_aside(
     return taken, replace(
         table,
         X=np.ascontiguousarray(X[:, keep]),
-        names=[names[i] for i in keep],
-        kinds=None if table.kinds is None else [table.kinds[i] for i in keep],
+        names=picked(names, keep),
+        kinds=picked(table.kinds, keep),
     )
+
+
+def picked(values: list[str] | None, places: list[int]) -> list[str] | None:
+    """Return the values at some places, if there are any."""
+    return None if values is None else [values[j] for j in places]
 
 
 def _known(cells: npt.ArrayLike | None, name: str) -> IntArray:

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from lordclust.files.table import Table
     from lordclust.files.writing import write_table
 
-__all__ = [
-    "InputError",
-    "Table",
-    "all_or_none",
-    "atomic_file",
-    "read",
-    "read_archive",
-    "write_archive",
-    "write_table",
-]
-
 # Loaded on first use: the command line needs the error, but not numpy.
 _HOME = {
     "InputError": "error",
@@ -43,6 +32,8 @@ _HOME = {
     "write_archive": "archive",
     "write_table": "writing",
 }
+__all__ = ["InputError", "Table", "all_or_none", "atomic_file", "read", "read_archive",
+           "write_archive", "write_table"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

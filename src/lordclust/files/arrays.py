@@ -13,7 +13,13 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 from scipy import sparse
 
-from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
+from lordclust.files.error import (
+    OBJECT,
+    InputError,
+    allowance,
+    check_unpacked,
+    damaged,
+)
 from lordclust.files.source import Source
 from lordclust.files.table import (
     Matrix,
@@ -58,12 +64,8 @@ def read_npy(content: bytes, path: str) -> Array:
         )
     data = memoryview(content)[stream.tell() :]
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data):
-        raise InputError(
-            path,
-            f"it claims an array of shape {_short(shape)} and type {_short(dtype)}, "
-            f"but holds {len(data)} bytes of data. It is truncated or "
-            "damaged: write it again.",
-        )
+        claimed = f"an array of shape {_short(shape)} and type {_short(dtype)}"
+        raise damaged(path, f"it claims {claimed}, but holds {len(data)} bytes of data")
     flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return flat.reshape(shape, order="F" if fortran else "C")
 
@@ -86,11 +88,7 @@ def _npy_header(
                 return npy.read_array_header_1_0(stream)
             return npy.read_array_header_2_0(stream)
     except Exception as error:  # a damaged header fails in many ways
-        raise InputError(
-            path,
-            "it does not begin like a numpy array. It is truncated or "
-            "damaged: write it again with numpy.save.",
-        ) from error
+        raise damaged(path, "it does not begin like a numpy array") from error
 
 
 def read_npy_file(source: Source, options: ReadOptions) -> Table:

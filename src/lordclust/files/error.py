@@ -54,6 +54,11 @@ class InputError(ValueError):
         return printable(f"{name}: {self.message}")
 
 
+def damaged(path: PathLike, what: str) -> InputError:
+    """Return the error for a file that contradicts itself."""
+    return InputError(path, f"{what}. It is truncated or damaged: write it again.")
+
+
 class WriteError(OSError):
     """A file that could not be written completely, explained in one sentence."""
 
@@ -74,11 +79,10 @@ class WriteError(OSError):
 
 
 @contextmanager
-def input_errors(path: str, damaged: str) -> Iterator[None]:
+def input_errors(path: str, message: str) -> Iterator[None]:
     """Turn all errors of a reader into an InputError.
 
-    Damaged files fail in many ways; ``damaged`` is the message for them, with a
-    placeholder {reason}.
+    Damaged files fail in many ways; the message has a placeholder {reason}.
     """
     try:
         yield
@@ -93,7 +97,7 @@ def input_errors(path: str, damaged: str) -> Iterator[None]:
             raise InputError(path, text) from error
         lines = str(error).splitlines() or [type(error).__name__]
         reason = lines[0].rstrip(".")[:200]
-        raise InputError(path, damaged.format(reason=reason)) from error
+        raise InputError(path, message.format(reason=reason)) from error
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import date, datetime
 from io import BytesIO
 from itertools import count
@@ -11,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lordclust._core.typing import PathLike
-from lordclust._core.validation import missing_extra
+from lordclust._core.validation import extra
 from lordclust.files.arrays import open_zip, read_member
 from lordclust.files.error import InputError, allowance, check_unpacked
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table
-from lordclust.files.text import Row, collected
+from lordclust.files.text import Columns, Row, collected, settled
 
 #: Bytes that a cell takes while it is read.
 _CELL = 16
@@ -29,29 +30,24 @@ _ADVICE = "Write it as csv if it is yours."
 
 def read_xlsx(source: Source, options: ReadOptions) -> Table:
     """Read the first sheet of an Excel file."""
-    try:
+    with extra("openpyxl", "excel"):
         from openpyxl import load_workbook
-    except ImportError:
-        raise missing_extra("openpyxl", "excel") from None
     _check_archive(source)
-    worded: set[int] = set()
-    while True:
+
+    def once(worded: set[int]) -> Columns:
         with source.open() as file:
             with warnings.catch_warnings():  # of parts that are not read
                 warnings.simplefilter("ignore")
                 book = load_workbook(
                     file, read_only=True, data_only=True, keep_links=False
                 )
-            try:
+            with closing(book):
                 sheet = book.worksheets[0]
                 sheet.reset_dimensions()  # what a file claims about its size
                 rows = _rows(sheet.iter_rows(values_only=True), source)
-                columns = collected(rows, options, source.path, worded)
-            finally:
-                book.close()
-        if not (late := columns.late()):
-            return columns.table()
-        worded |= late
+                return collected(rows, options, source.path, worded)
+
+    return settled(once)
 
 
 def _check_archive(source: Source) -> None:
@@ -113,12 +109,10 @@ def _text(value: object) -> str:
 
 def xlsx_bytes(path: PathLike, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Return an Excel file of one sheet; text is never a formula."""
-    try:
+    with extra("openpyxl", "excel"):
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.utils.exceptions import IllegalCharacterError
-    except ImportError:
-        raise missing_extra("openpyxl", "excel") from None
     if len(arrays) > _WIDEST or any(len(a) >= _LONGEST for a in arrays.values()):
         raise InputError(
             path,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._core.typing import FloatArray
-from lordclust._core.validation import missing_extra
+from lordclust._core.validation import extra
 from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
 from lordclust.files.ids import (
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
 def read_parquet(source: Source, options: ReadOptions) -> Table:
     """Read a Parquet file."""
-    try:
+    with extra("pyarrow", "parquet"):
         from pyarrow import parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "parquet") from None
     path = source.path
     with source.open() as file:
         schema = parquet.read_schema(file)
@@ -196,10 +194,8 @@ def _numbers(column: Any, name: str, path: str) -> FloatArray:
 
 def read_h5ad(source: Source, options: ReadOptions) -> Table:
     """Read annotated data: X, a matrix of obsm, or with precomputed one of obsp."""
-    try:
+    with extra("anndata", "anndata"):
         from anndata import read_h5ad as load
-    except ImportError:
-        raise missing_extra("anndata", "anndata") from None
     if source.path == "-":
         raise InputError("-", "h5ad cannot be piped. Pass the name of a file.")
     check_hdf5(source)

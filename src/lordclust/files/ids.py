@@ -62,7 +62,6 @@ _CODE_NAMES = re.compile(
 )
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_WHOLES = re.compile(r"[+\- 0-9]*")
 
 
 def names_ids(name: str, cells: Sequence[str]) -> bool:
@@ -146,11 +145,6 @@ def is_number(cell: str) -> bool:
 def is_whole(cell: str) -> bool:
     """Return whether a cell is a whole number, without a decimal point."""
     return _WHOLE.fullmatch(cell.strip()) is not None
-
-
-def are_whole(cells: Sequence[str]) -> bool:
-    """Return whether all cells are whole numbers, given that they are numbers."""
-    return _WHOLES.fullmatch(" ".join(cells)) is not None
 
 
 def is_comma_number(cell: str) -> bool:

@@ -7,7 +7,7 @@ from inspect import signature
 from struct import Struct
 
 from lordclust.files.arrays import Array, check_sparse_shape, chosen
-from lordclust.files.error import InputError, allowance, check_unpacked
+from lordclust.files.error import InputError, allowance, check_unpacked, damaged
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table, check_sparse
 
@@ -44,19 +44,14 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
     content = _unpacked(content, most, source.path)
     known = whosmat(io.BytesIO(content))
     if len({name for name, *_ in known}) < len(known):
-        raise InputError(
-            source.path, "it is damaged: two arrays have the same name. Save it again."
-        )
+        raise damaged(source.path, "two arrays have the same name")
     tables = [n for n, shape, kind in known if kind in _KINDS and len(shape) == 2]
     for name, shape, kind in known:
         if kind == "sparse":
             check_sparse_shape(shape, len(content), source.path)
         elif min(shape, default=0) < 0 or 8 * math.prod(map(int, shape)) > most:
-            raise InputError(
-                source.path,
-                f"it claims an array {name!r} of shape {shape}, implausible for its "
-                "size. It is damaged: save it again.",
-            )
+            claimed = f"an array {name!r} of shape {shape}"
+            raise damaged(source.path, f"it claims {claimed}, implausible for its size")
 
     # From 1.18 on, SciPy warns unless the kind of sparse arrays is given.
     new = "spmatrix" in signature(loadmat).parameters
@@ -110,14 +105,9 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
         begin, at = at + tag.size, at + tag.size + length + -length % 8
         parts.append((kind, matrix[begin : begin + length]))
     if at >= len(matrix) + tag.size:  # the last may lack its padding
-        raise InputError(
-            path, "it is truncated: an array claims more than it holds. Save it again."
-        )
+        raise damaged(path, "an array claims more than it holds")
     if not _is_trusted(parts, tag.format[0]):
-        raise InputError(
-            path,
-            "the parts of an array do not fit. It is damaged: save it again.",
-        )
+        raise damaged(path, "the parts of an array do not fit")
 
 
 def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:

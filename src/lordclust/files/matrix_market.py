@@ -11,7 +11,7 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray
 from lordclust.files.arrays import check_sparse_shape
-from lordclust.files.error import InputError
+from lordclust.files.error import InputError, damaged
 from lordclust.files.table import Matrix
 
 _BLOCK = 1 << 24  # bytes that are converted at once
@@ -39,11 +39,8 @@ def read_mtx(content: bytes, path: str) -> Matrix:
     width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
     numbers = _numbers(content, head.body, width, path)
     if len(numbers) != head.entries:
-        raise InputError(
-            path,
-            f"it claims {head.entries} entries, but holds {len(numbers)}. It is "
-            "truncated or damaged: write it again.",
-        )
+        claimed = f"it claims {head.entries} entries"
+        raise damaged(path, f"{claimed}, but holds {len(numbers)}")
     make = _dense if head.layout == "array" else _sparse
     return make(numbers, head, path)
 
@@ -76,11 +73,8 @@ def _head(content: bytes, path: str) -> _Head:
         )
     shape, entries = _size(lines[1] if len(lines) > 1 else b"", words, path)
     if entries > len(content):  # an entry takes two bytes or more
-        raise InputError(
-            path,
-            f"it claims {entries} entries, but holds {len(content)} bytes. It is "
-            "truncated or damaged: write it again.",
-        )
+        claimed = f"it claims {entries} entries"
+        raise damaged(path, f"{claimed}, but holds {len(content)} bytes")
     check_sparse_shape(shape, entries, path)
     return _Head(layout, field, symmetry, shape, entries, body)
 
@@ -92,18 +86,11 @@ def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], in
     # No real matrix has a size with more digits.
     sound = all(part.isdigit() and len(part) <= 15 for part in parts)
     if not sound or len(parts) != (2 if layout == "array" else 3):
-        raise InputError(
-            path,
-            "there is no line with the size of the matrix. It is truncated, or not a "
-            "MatrixMarket file: write it with scipy.io.mmwrite.",
-        )
+        raise damaged(path, "there is no line with the size of the matrix")
     rows, columns, *rest = (int(part) for part in parts)
     if symmetry != "general" and rows != columns:
-        raise InputError(
-            path,
-            f"it claims a {symmetry} matrix of shape {(rows, columns)}, which is not "
-            "square. It is damaged: write it again.",
-        )
+        kind = f"a {symmetry} matrix of shape {(rows, columns)}"
+        raise damaged(path, f"it claims {kind}, which is not square")
     if rest:
         return (rows, columns), rest[0]
     below = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}
@@ -133,11 +120,9 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
     words = np.add.reduceat(begins, first, dtype=np.int64)
     wrong = np.flatnonzero((words != 0) & (words != width))
     if wrong.size:
-        raise InputError(
-            path,
-            f"an entry must have {width} numbers, but line {line + wrong[0] + 1} after "
-            f"the size has {words[wrong[0]]} words. It is damaged: write it again.",
-        )
+        place = f"line {line + wrong[0] + 1} after the size"
+        found = f"{place} has {words[wrong[0]]} words"
+        raise damaged(path, f"an entry must have {width} numbers, but {found}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # about text that is not a number
@@ -145,9 +130,7 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
     except (ValueError, DeprecationWarning):
         numbers = np.empty(0)
     if len(numbers) != words.sum():
-        raise InputError(
-            path, "its entries are not all numbers. It is damaged: write it again."
-        )
+        raise damaged(path, "its entries are not all numbers")
     return np.asarray(numbers.reshape(-1, width))
 
 
@@ -168,11 +151,8 @@ def _sparse(numbers: FloatArray, head: _Head, path: str) -> Matrix:
     places = numbers[:, :2]
     inside = (places >= 1) & (places <= head.shape) & (places == np.floor(places))
     if not inside.all():
-        raise InputError(
-            path,
-            f"entry {int((~inside).any(axis=1).argmax()) + 1} is not in a matrix of "
-            f"shape {head.shape}. It is damaged: write it again.",
-        )
+        entry = int((~inside).any(axis=1).argmax()) + 1
+        raise damaged(path, f"entry {entry} is not in a matrix of shape {head.shape}")
     row, column = (places - 1).astype(np.int64).T
     data = numbers[:, 2] if numbers.shape[1] > 2 else np.ones(len(numbers))
     if sign := _SYMMETRIES[head.symmetry]:

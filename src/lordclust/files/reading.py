@@ -154,11 +154,11 @@ def read(
                 f"{name} is for columns of {', '.join(TABLES)}, but the format is "
                 f"{kind}. Leave it out.",
             )
-    damaged = (
+    message = (
         f"it cannot be read as {kind} ({{reason}}). It is truncated, damaged or of "
         "another format: write it again, or pass the format."
     )
-    with input_errors(source.path, damaged):
+    with input_errors(source.path, message):
         try:
             table = READERS[kind](source, options)
         except NotUtf8Error:
@@ -201,14 +201,24 @@ def _format(path: str, format: str | None, precomputed: bool) -> str:
         if format not in READERS:
             raise unknown_name("format", format, READERS)
         return format
-    suffix = Path(path.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    suffix = _suffix(path)
     if path == "-" or suffix == "txt":
         return "edges" if precomputed else "csv"
-    kind = SUFFIXES.get(suffix, suffix)
-    if kind not in READERS:
+    if suffix not in READERS:
         raise InputError(
             path,
             f"the suffix {suffix!r} is not a known format. Pass the format: one of "
             f"{', '.join(READERS)}.",
         )
-    return kind
+    return suffix
+
+
+def is_edge_list(path: str, format: str | None = None) -> bool:
+    """Return whether a file can only hold a graph."""
+    return (format or _suffix(path)) == "edges"
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a file, by the name of its format."""
+    suffix = Path(path.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    return SUFFIXES.get(suffix, suffix)

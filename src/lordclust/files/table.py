@@ -284,7 +284,7 @@ class Roles:
         if repeated and roles.id is None and self.requested is None:
             raise self._duplicate_ids(repeated[0], texts(repeated[0]), path)
         for j in columns if self.requested is None else []:
-            if is_mostly_text(texts(j)[:100]):
+            if j not in self.numeric and is_mostly_text(texts(j)[:100]):
                 continue  # it cannot be a feature
             use = "the ids" if j == roles.id else "left out"
             roles = roles.noted(

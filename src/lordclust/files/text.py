@@ -1,7 +1,7 @@
 """Tables as text: csv and tsv."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
@@ -12,11 +12,11 @@ from lordclust.files.error import InputError
 from lordclust.files.ids import (
     are_decimal_commas,
     are_row_numbers,
-    are_whole,
     is_header,
     is_missing,
     is_mostly_text,
     is_number,
+    is_whole,
     names_ids,
 )
 from lordclust.files.source import Source
@@ -55,9 +55,9 @@ def read_tsv(source: Source, options: ReadOptions) -> Table:
 
 
 def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
-    """Read a table chunk by chunk; again, if a column of numbers becomes text late."""
-    worded: set[int] = set()
-    while True:
+    """Read a table whose cells are separated by one of the delimiters."""
+
+    def once(worded: set[int]) -> Columns:
         with source.lines() as lines:
             head = _head(lines)
             delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
@@ -69,10 +69,17 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
                     "columns.",
                 )
             rows = _rows(chain(head, lines), delimiter, source.path)
-            columns = collected(rows, options, source.path, worded, delimiter == ";")
-        if not (late := columns.late()):
-            return columns.table()
+            return collected(rows, options, source.path, worded, delimiter == ";")
+
+    return settled(once)
+
+
+def settled(once: "Callable[[set[int]], Columns]") -> Table:
+    """Read a table; again, if a column of numbers becomes text late."""
+    worded: set[int] = set()
+    while late := (columns := once(worded)).late():
         worded |= late
+    return columns.table()
 
 
 def collected(
@@ -261,8 +268,7 @@ class Columns:
             texts.extend(cells[column])
         if self.first is not None:
             self.first.extend(map(str.strip, cells[0]))
-            whole = are_whole(cells[0]) and "" not in self.first
-            self.first = self.first if whole else None
+            self.first = self.first if all(map(is_whole, cells[0])) else None
 
     def _numbers(
         self, cells: Sequence[str], column: int, lines: list[int]
@@ -414,9 +420,10 @@ class Columns:
             raise self._text_in(text[0])
         if roles.id is None and not roles.aside:
             plausible = (j for j in sorted(kinds) if kinds[j] in ("text", "date"))
-            ids = [j for j in plausible
-                   if roles.may_be_names(j) and self.words[j].all_differ()]  # fmt: skip
-            roles = roles.set_aside(ids[:1])
+            ids = [j for j in plausible if roles.may_be_names(j)
+                   and self.words[j].may_be_ids(kinds[j])]  # fmt: skip
+            dates = {j for j in ids[:1] if kinds[j] == "date"}
+            roles = replace(roles.set_aside(ids[:1]), numeric=roles.numeric | dates)
             self.texts |= {j: self.words[j].texts() for j in roles.aside}
         text = [j for j in text if j not in roles.aside]
         known = roles.categorical  # who names some needs no advice

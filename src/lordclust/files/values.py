@@ -120,9 +120,10 @@ class Words:
         """The place of the cell in each row."""
         return np.concatenate(self.codes)
 
-    def all_differ(self) -> bool:
-        """Return whether no cell occurs twice."""
-        return len(self.places) == sum(map(len, self.codes))
+    def may_be_ids(self, kind: str) -> bool:
+        """Return whether no cell occurs twice, and no date is missing."""
+        complete = kind != "date" or not any(map(is_missing, self.places))
+        return complete and len(self.places) == sum(map(len, self.codes))
 
     def are_categories(self) -> bool:
         """Return whether a few different cells occur often each."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lordclust._core.typing import PathLike
-from lordclust._core.validation import check_choice, missing_extra
+from lordclust._core.validation import check_choice, extra
 from lordclust.files.arrays import npy_bytes
 from lordclust.files.atomic import atomic_file
 from lordclust.files.error import InputError
@@ -134,11 +134,9 @@ def _quoted(text: str, delimiter: str) -> str:
 
 def _parquet(path: PathLike, arrays: Columns) -> bytes:
     """Return a Parquet file."""
-    try:
+    with extra("pyarrow", "parquet"):
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "parquet") from None
     table = pyarrow.table({n: pyarrow.array(a.tolist()) for n, a in arrays.items()})
     buffer = BytesIO()
     parquet.write_table(table, buffer)

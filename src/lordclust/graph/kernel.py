@@ -149,7 +149,8 @@ def with_copies(sigma: FloatArray, typical: float | None) -> FloatArray:
     """Return scales in which zeros are replaced by the typical one; None means 1."""
     if typical is None:  # only copies among the neighbours: all weights are 1
         return np.ones_like(sigma)
-    return np.where(sigma > 0, np.maximum(sigma, SCALE_FLOOR * typical), typical)
+    floor = max(SCALE_FLOOR * typical, np.nextafter(0.0, 1.0))
+    return np.where(sigma > 0, np.maximum(sigma, floor), typical)
 
 
 def typical_scale(sigma: FloatArray, distances: FloatArray) -> float | None:
@@ -157,7 +158,9 @@ def typical_scale(sigma: FloatArray, distances: FloatArray) -> float | None:
     for lengths in (sigma, distances):
         positive = lengths[lengths > 0]
         if positive.size:
-            return float(np.median(positive))
+            # Half of each: the sum of the two in the middle might overflow.
+            typical = 2 * float(np.median(positive / 2)) or float(positive.min())
+            return min(typical, float(np.finfo(np.float64).max))
     return None
 
 

@@ -22,6 +22,7 @@ from lordclust._core.validation import (
     check_range,
     check_similarity,
     is_auto,
+    narrowed,
 )
 from lordclust._core.warn import warn_user
 from lordclust.graph import KNNGraph
@@ -105,7 +106,8 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
             raise
         if found.dtype.kind == "O":  # of polars
             check_columns(X)
-        return found
+        csr = sparse.issparse(found) and found.format == "csr"
+        return narrowed(found) if csr else found
 
     def _encoded(self, X: Samples, reset: bool) -> FloatArray:
         """Return numbers and categories in the form in which Gower compares them."""

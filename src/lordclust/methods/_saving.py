@@ -25,8 +25,8 @@ from lordclust.solver.spectrum import Spectrum
 FORMAT = "lordclust model"
 VERSION = 2
 
-#: Fitted arrays: their type, and their dimensions (any length for "*"). All floats are
-#: double.
+#: Fitted arrays: their type, and their dimensions (any length for "*"). Floats are
+#: double or single.
 ARRAYS = {
     "labels_": ("iu", "n"),
     "membership_": ("f", "nk"),
@@ -483,7 +483,8 @@ def _packed_problem(model: Any, arrays: Arrays) -> Json:
 
 def _check_shares(array: Graph, name: str) -> None:
     """Raise an error unless entries are nonnegative and sum to 1, to rounding."""
-    if array.min() < -1e-6 or np.abs(array.sum(axis=-1) - 1).max() > 1e-6:
+    slack = 1e-5 if array.dtype == np.float32 else 1e-6
+    if array.min() < -slack or np.abs(array.sum(axis=-1) - 1).max() > slack:
         raise ValueError(f"{name} are not shares of 1")
 
 
@@ -508,7 +509,7 @@ def _check_array(
 ) -> None:
     """Raise an error for an array with the wrong type or shape, or with NaN."""
     fits = array.dtype.kind in kinds and len(array.shape) == len(lengths)
-    fits = fits and (array.dtype.kind != "f" or array.dtype == np.float64)
+    fits = fits and (array.dtype.kind != "f" or array.dtype.itemsize in (4, 8))
     for got, expected in zip(array.shape, lengths, strict=False):
         fits = fits and expected in (None, got)
     values = array.data if sparse.issparse(array) else array
@@ -532,7 +533,9 @@ def _put_samples(model: Any, X: Graph, n: int) -> None:
             raise ValueError(f"samples are of shape {X.shape}")
     model._samples, model._extensions, model._novelties = X, [], []
     if X is not None:
-        model._extension()  # now, while an error is still about the file
+        extension = model._extension()  # now, while an error is still about the file
+        if extension.n == 0 or not isinstance(extension.metric, str):
+            raise ValueError("no sample has a weight, or metric is not a name")
 
 
 def _put_graph(model: Any, state: dict[str, Any], arrays: Arrays, n: int) -> None:

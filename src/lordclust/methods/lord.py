@@ -149,7 +149,7 @@ class DoublyStochasticClusterer(
         sample_weight : array-like of shape (n,), optional
             Weights of the samples, P(x_i) up to a factor; equal by default. In a given
             S, a weight of 2 counts the sample twice. A graph that is built from X does
-            not depend on positive weights: copies of a sample would be neighbours.
+            not depend on positive weights: a copy would be the nearest neighbour.
             The model is fitted without the samples of weight 0, links of theirs
             included, and they get a membership from the samples they are similar to.
             Only with ``cluster_sizes``, ``rounding="exact"`` or an array as ``start``,
