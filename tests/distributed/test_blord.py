@@ -133,7 +133,7 @@ def test_files_of_samples(client, tmp_path):
         (DIGITS, KNNGraph()),
         (load_iris().data, KNNGraph(5, include_self=True)),
         (1e6 + np.random.default_rng(0).random((60, 2)), KNNGraph(scale_neighbor=3)),
-        (np.repeat(np.arange(6.0), 12)[:, None], KNNGraph(4)),
+        (np.repeat(np.arange(18.0), 4)[:, None], KNNGraph(4)),
     ],
     ids=["digits", "self", "far", "copies"],
 )

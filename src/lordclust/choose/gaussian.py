@@ -76,8 +76,8 @@ def fitted_mixture(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> Z = np.r_[rng.normal(-2, 1, (500, 1)), rng.normal(2, 1, (500, 1))]
-    >>> mixture = fitted_mixture(Z, np.repeat([0, 1], 500), 2, np.ones(1000))
+    >>> Z = np.r_[rng.normal(-2, 1, (5000, 1)), rng.normal(2, 1, (5000, 1))]
+    >>> mixture = fitted_mixture(Z, np.repeat([0, 1], 5000), 2, np.ones(10_000))
     >>> mixture.holds, float(mixture.posterior.max(axis=1).mean().round(2))
     (True, 0.98)
     """

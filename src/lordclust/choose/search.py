@@ -125,7 +125,7 @@ class Candidate(NamedTuple):
     allowed: bool  # k clusters of some size, and no pieces of the graph mixed up
     broken: int = 0  # links, and known labels that their neighbours contradict
     objective: float = np.inf  # of B-LoRD
-    mixture: Mixture | None = None  # of Gaussians, reached from the labels
+    mixture: Mixture | None = None  # of Gaussians, whose labels these are
 
     def renumbered(self, names: IntArray) -> "Candidate":
         """Return it with clusters 0, 1, ... called by these names."""
@@ -196,10 +196,10 @@ def choose(
         found.append(one)
         if one.is_clear and one.is_even and not joins:
             return _kept_at_once(found, one)
-    separate = [one for one in found if one.is_separate and not joins]
-    if separate:
+    if separate := [one for one in found if one.is_separate]:
         one = max(separate, key=lambda one: one.merit)
-        if one.is_clear and search.seeds.stand_apart(one.labels):
+        small = not one.is_even and search.seeds.stand_apart(one.labels)
+        if one.is_clear and small:
             return _kept_at_once(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     large = np.prod(problem.omega.shape) >= LARGE
@@ -263,17 +263,19 @@ def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
 
 
 def _by_posterior(omega: Omega, search: Search, best: Candidate) -> Candidate:
-    """Return the best candidate with a mixture from it, and its labels if that holds.
+    """Return the best candidate, or the most probable clusters of Gaussians from it.
 
-    No labels are better than the most probable ones if clusters are Gaussian. Nothing
-    else may be worse for it: pieces of the graph, links, sizes.
+    No labels are better if clusters are Gaussian. Nothing else may be worse for it:
+    pieces of the graph, links, sizes.
     """
     mixture = search.evidence.mixture(best.labels)
-    if mixture is not None and mixture.holds:
-        other = _judged(search, omega, mixture.labels, best.round, "Gaussians")
-        if other.allowed >= best.allowed and other.broken <= best.broken:
-            search.found.append(best := other)
-    return best._replace(mixture=mixture)
+    if mixture is None or not mixture.holds:
+        return best
+    other = _judged(search, omega, mixture.labels, best.round, "Gaussians")
+    if other.allowed < best.allowed or other.broken > best.broken:
+        return best
+    search.found.append(other._replace(mixture=mixture))
+    return search.found[-1]
 
 
 def given(
@@ -462,5 +464,5 @@ def _record(found: list[Candidate], best: Candidate) -> Selection:
         features=np.array([one.score.features for one in found]),
         evidence=np.array([one.evidence for one in found]),
         sizes=np.array([np.sort(one.sizes)[::-1] for one in found]),
-        best=next(i for i, one in enumerate(found) if one.labels is best.labels),
+        best=next(i for i, one in enumerate(found) if one is best),
     )

@@ -120,7 +120,7 @@ def refit(
         display.stage(f"Reading {model}")
         saved = SavedModel.read(model)
         estimator = _unfitted(saved, k, request)
-        names = check_named(names, estimator.n_clusters)
+        names = check_named(names, estimator.n_clusters or None)
         display.stage(f"Reading {input_}")
         new, preparation = _read(saved, input_, reading, join)
         if join:

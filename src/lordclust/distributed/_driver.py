@@ -133,6 +133,12 @@ class WorkerSeeds(Seeds):
             return None
         return self.data.centres(self.cut, self.k)
 
+    @lazy_property
+    def halves(self) -> IntArray | None:
+        """Labels of nearest centres, by k-means from clusters that are cut in half."""
+        labels = self.halved
+        return None if labels is None else self.data.centres(labels, self.k)
+
 
 class Driver(BLoRD):
     """:class:`lordclust.BLoRD` whose rows are on workers.

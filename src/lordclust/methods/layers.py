@@ -60,8 +60,8 @@ class Layers:
     Recommended: 2 clusters.
     k = 1: 150
     k = 2: 100, 50  (0 into 0 and 1)  <
-    k = 3: 64, 50, 36  (0 into 0 and 2)
-    k = 4: 36, 50, 36, 28  (0 into 0 and 3)
+    k = 3: 54, 50, 46  (0 into 0 and 2)
+    k = 4: 39, 50, 46, 15  (0 into 0 and 3)
     """
 
     labels: IntArray
@@ -204,7 +204,7 @@ def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     >>> found.best_k
     4
     >>> found.parents
-    array([-1,  0,  0,  1,  2,  0])
+    array([-1,  0,  0,  1,  2,  3])
     """
     count = check_count(k_max, "k_max")
     model = X if isinstance(X, BLoRD) else _recommended(X, count, parameters)

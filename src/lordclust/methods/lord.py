@@ -500,7 +500,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
     >>> X = load_iris().data
     >>> model = BLoRD(3).fit(X)
     >>> model.sizes_
-    array([64, 50, 36])
+    array([54, 50, 46])
 
     The paper's model, with equal shares and a given tau:
 
@@ -516,7 +516,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
     Or within bounds:
 
     >>> BLoRD(3, size_min=40, size_max=60).fit(X).sizes_
-    array([60, 50, 40])
+    array([54, 50, 46])
     """
 
     maximises = True

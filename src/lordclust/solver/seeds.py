@@ -42,7 +42,7 @@ SPREAD, SPREAD_AT_LEAST, SPREAD_TOL = 1000, 10, 1e-4
 #: From this many entries of V on, fewer starts are tried.
 VERY_LARGE = 2_000_000
 #: Clusters this many times as far apart as neighbours are within are separate.
-APART = 3.0
+APART = 2.0
 #: How often outliers are set aside at most.
 LAYERS = 10
 #: Clusters of fewer samples, as a fraction of an equal share, may be outliers.
@@ -107,8 +107,8 @@ class Seeds:
         """Return whether every small cluster is far from all others.
 
         Groups of outliers are separate pieces of a graph, too. But unlike a cluster
-        they are not APART times as far from the rest as the longest edge of the
-        spanning tree inside clusters.
+        they are not APART times as far from the nearest cluster as the longest edge of
+        the spanning tree in either of the two.
         """
         sizes = np.bincount(labels, minlength=self.k)
         small = np.flatnonzero((sizes > 0) & (self.k * sizes < EVEN * len(labels)))
@@ -116,19 +116,17 @@ class Seeds:
             return True
         if self.X is None or self.reach is None:
             return False
-        tree = self._reach_tree.tocoo()
-        order = np.lexsort((self.reach.distance, self.reach.reach))
-        edge = order[tree.data.astype(int) - 1]
-        i, j = self.reach.i[edge], self.reach.j[edge]
+        X = self.X.toarray() if sparse.issparse(self.X) else self.X
+        i, j = self._reach_tree.nonzero()
         inside = labels[i] == labels[j]
-        longest = self.reach.distance[edge][inside].max(initial=0.0)
+        i, j = i[inside], j[inside]
+        longest = np.zeros(self.k)
+        np.maximum.at(longest, labels[i], np.sqrt(((X[i] - X[j]) ** 2).sum(axis=1)))
         for c in small:
-            rows = np.flatnonzero(labels == c)
-            rest = np.flatnonzero(labels != c)
-            A, B = self.X[rows], self.X[rest]
-            if sparse.issparse(A):
-                A, B = A.toarray(), B.toarray()
-            if cdist(A, B).min() < APART * longest:
+            others = np.flatnonzero(labels != c)
+            gaps = cdist(X[labels == c], X[others]).min(axis=0)
+            nearest = labels[others[gaps.argmin()]]
+            if gaps.min() < APART * max(longest[c], longest[nearest]):
                 return False
         return True
 
@@ -209,14 +207,21 @@ class Seeds:
 
         The cluster of the largest scatter is divided across its longest axis, at its
         mean, until there are k (Su and Dy, 2007): unlike the cut, it does not begin
-        with outliers. It is left out if the cut has no very small clusters.
+        with outliers. It is left out if the cut has no small clusters.
         """
+        labels = self.halved
+        return None if labels is None else lloyd_from(self.X, labels, self.k)
+
+    @property
+    def halved(self) -> IntArray | None:
+        """Labels of clusters that are cut in half, if there may be outliers."""
         if self.X is None or sparse.issparse(self.X):
             return None
         least = np.bincount(self.cut, minlength=self.k).min()
         if self.k * least >= EVEN * len(self.cut):
             return None
-        return lloyd_from(self.X, halved_labels(self.X, self.k), self.k)
+        labels = halved_labels(self.X, self.k)
+        return labels if np.bincount(labels, minlength=self.k).min() > 0 else None
 
     def starts(
         self, omega: Omega, draws: Sequence[int]
