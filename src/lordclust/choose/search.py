@@ -198,8 +198,9 @@ def choose(
             return _kept_at_once(found, one)
     if separate := [one for one in found if one.is_separate]:
         one = max(separate, key=lambda one: one.merit)
-        small = not one.is_even and search.seeds.stand_apart(one.labels)
-        if one.is_clear and small:
+        apart = one is max(found, key=lambda one: one.merit)
+        apart = apart or search.seeds.stand_apart(one.labels)
+        if one.is_clear and not one.is_even and apart:
             return _kept_at_once(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     large = np.prod(problem.omega.shape) >= LARGE
