@@ -58,7 +58,8 @@ class BLoRD(BaseEstimator):
     """Block-diagonal low-rank doubly stochastic clustering, on many machines.
 
     The model of :class:`lordclust.BLoRD`, for X or S in blocks of rows on the workers
-    of a dask cluster, with the same defaults and the same results up to rounding:
+    of a dask cluster, with the same defaults and the same results up to rounding
+    (unless samples have more copies than neighbours):
 
         max Tr(V'SV) + gamma ||V||_F^2   over   V >= 0,  V'1 = mu,  V mu = 1/n
 
