@@ -2,17 +2,22 @@
 
 The last bits of a BLAS result depend on its threads. For matrices of k columns further
 threads cost more than they save: they wait for each other in a loop, 10 times as long
-as the work itself takes if other programs run.
+as the work itself takes if other programs run. After that they wait for work in a loop,
+for some 30 ms, on processors that threads of other code need.
 """
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+P, T = ParamSpec("P"), TypeVar("T")
+#: From this many numbers on, products of samples are worth several BLAS threads.
+LARGE = 5_000_000
 
 
 class _Limit:
@@ -68,3 +73,17 @@ def one_blas_thread() -> Iterator[None]:
                 for set_threads, count in limit.saved:
                     set_threads(count)
                 limit.saved = None
+
+
+def serial_if_small(method: Callable[P, T]) -> Callable[P, T]:
+    """Let a method of an estimator use one BLAS thread if its X is not large."""
+
+    @wraps(method)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        X = kwargs["X"] if len(args) < 2 else args[1]
+        if isinstance(size := getattr(X, "size", 0), int) and size >= LARGE:
+            return method(*args, **kwargs)
+        with one_blas_thread():
+            return method(*args, **kwargs)
+
+    return wrapped

@@ -448,10 +448,10 @@ def keeps_pieces(labels: IntArray, pieces: IntArray) -> bool:
     """
     sizes = np.bincount(pieces[pieces >= 0]) if (pieces >= 0).any() else np.ones(1)
     linked = (pieces >= 0) & (sizes[pieces] >= 0.1 * len(labels) / (labels.max() + 1))
-    pairs = np.unique(np.stack([pieces[linked], labels[linked]]), axis=1)
-    cut = len(np.unique(pairs[0])) < pairs.shape[1]
-    joined = len(np.unique(pairs[1])) < pairs.shape[1]
-    return not (cut and joined)
+    meets = np.zeros((len(sizes), int(labels.max()) + 1), dtype=bool)
+    meets[pieces[linked], labels[linked]] = True
+    cut, joined = meets.sum(axis=1) > 1, meets.sum(axis=0) > 1
+    return not (cut.any() and joined.any())
 
 
 def _record(found: list[Candidate], best: Candidate) -> Selection:

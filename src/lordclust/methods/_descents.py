@@ -69,9 +69,10 @@ def solve_from_starts(
         problem = with_saved_spectrum(problem, [one.checkpoint for one in starts])
     t, threads = model._goal(problem), count_threads(model.n_jobs)
     n, k = problem.omega.shape
+    parallel = min(threads, len(starts))
     if is_auto(model.n_init) and n * k >= SHORT_FROM and len(starts) > 1:
         starts = _raced(model, problem, starts, threads)
-    parallel = min(threads, len(starts))
+        parallel = 1  # one path is left: all threads share its rows
     descents = Descents(model, problem, t, threads if parallel == 1 else 1, len(starts))
     if parallel == 1:
         results = [descents.run(start) for start in starts]

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lordclust._core.blas import serial_if_small
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import (
     Affinity,
@@ -126,6 +127,7 @@ class DoublyStochasticClusterer(
         self.verbose = verbose
 
     @callbacks.with_callbacks
+    @serial_if_small
     def fit(
         self,
         X: Graph,

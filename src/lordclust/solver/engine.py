@@ -19,8 +19,9 @@ from lordclust.solver.start import off_saddle
 
 #: Below this many rows renumbering costs more than it saves.
 RENUMBER_FROM = 5000
-#: Below this many rows a second thread costs more than it saves.
-THREADS_FROM = 2000
+#: Below this many rows a second thread costs more than it saves. Until it has begun,
+#: one thread alone computes so many entries of V.
+THREADS_FROM, ALONE = 2000, 2_000_000
 #: Memory for sums by block: for LoRD with many clusters it bounds their number.
 SUMS_BYTES = 256 * 2**20
 #: Seconds after which a compiled call returns to Python (Ctrl-C, callbacks).
@@ -290,12 +291,12 @@ class Engine:
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
 
-    def _advance(self, tid: int, steps: int, max_iter: int, tol: float) -> None:
+    def _advance(
+        self, tid: int, n_threads: int, steps: int, max_iter: int, tol: float
+    ) -> None:
         """Run the share of one thread in some iterations."""
         s, work = self.shared, self.work[tid]
-        kernels.advance(
-            s, work, *self._kinds, tid, self.n_threads, steps, max_iter, tol
-        )
+        kernels.advance(s, work, *self._kinds, tid, n_threads, steps, max_iter, tol)
 
     # -- projection ---------------------------------------------------------------
 
@@ -429,11 +430,13 @@ class Engine:
             while s.slots[kernels.STATUS] == rules.RUNNING:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
-                if T == 1:
-                    self._advance(0, steps, max_iter, tol)
+                alone = ALONE // (self.n * self.k) - before
+                if T == 1 or alone > 0:
+                    few = steps if T == 1 else min(steps, alone)
+                    self._advance(0, 1, few, max_iter, tol)
                 else:
                     futures = [
-                        pool.submit(self._advance, i, steps, max_iter, tol)
+                        pool.submit(self._advance, i, T, steps, max_iter, tol)
                         for i in range(T)
                     ]
                     for future in futures:
