@@ -21,7 +21,7 @@ from lordclust.solver.start import off_saddle
 RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves. Until it has begun,
 #: one thread alone computes so many entries of V.
-THREADS_FROM, ALONE = 2000, 2_000_000
+THREADS_FROM, ALONE = 2000, 400_000
 #: Memory for sums by block: for LoRD with many clusters it bounds their number.
 SUMS_BYTES = 256 * 2**20
 #: Seconds after which a compiled call returns to Python (Ctrl-C, callbacks).
