@@ -43,6 +43,8 @@ NOTHING, NOTHING_ALONE = 3.0, 8.0
 N_COMPONENTS = 60
 #: Above this many samples and features no matrix of their products is formed.
 COVARIANCE_UP_TO = 1500
+#: Rows of X that are centred at a time.
+BLOCK = 2048
 #: Prior of a cluster's mean: N(0, Sigma / KAPPA), nearly flat.
 KAPPA = 0.01
 #: Components with less variance than this fraction of the largest are rounding error.
@@ -212,19 +214,22 @@ def principal_components(X: Graph, weight: FloatArray, count: int) -> FloatArray
     """Return the leading principal component scores of X, at most 60 columns."""
     n, d = X.shape
     count = min(count, N_COMPONENTS)
-    size = float(abs(X).max()) or 1.0  # squares of very large or small numbers
-    X, root = X / size, np.sqrt(weight / weight.sum())
-    mean = np.asarray(root**2 @ X)
-    if min(n, d) > COVARIANCE_UP_TO:
+    size = float(max(X.max(), -X.min())) or 1.0  # squares of very large numbers
+    root = np.sqrt(weight / weight.sum())
+    if sparse.issparse(X) or d > n or d > COVARIANCE_UP_TO:
+        X = X / size
+        mean = np.asarray(root**2 @ X)
         axes = _leading_axes(X, mean, root, count)
-    else:
-        Y = root[:, None] * ((X.toarray() if sparse.issparse(X) else X) - mean)
-        if d <= n:
-            axes = _top_eigenvectors(Y.T @ Y, count)
-        else:
-            axes = Y.T @ _top_eigenvectors(Y @ Y.T, count)
-            axes = axes / np.maximum(np.linalg.norm(axes, axis=0), TINY)
-    return np.asarray(X @ axes - mean @ axes)
+        return np.asarray(X @ axes - mean @ axes)
+    mean = (root**2 @ X) / size
+    # Centred copies of some rows at a time stay in the cache.
+    blocks = [slice(i, i + BLOCK) for i in range(0, n, BLOCK)]
+    covariance = np.zeros((d, d))
+    for rows in blocks:
+        Y = root[rows, None] * (X[rows] / size - mean)
+        covariance += Y.T @ Y
+    axes = _top_eigenvectors(covariance, count)
+    return np.concatenate([(X[rows] / size - mean) @ axes for rows in blocks])
 
 
 def _top_eigenvectors(A: FloatArray, count: int) -> FloatArray:
@@ -237,8 +242,14 @@ def _top_eigenvectors(A: FloatArray, count: int) -> FloatArray:
 def _leading_axes(
     X: Graph, mean: FloatArray, root: FloatArray, count: int
 ) -> FloatArray:
-    """Return the leading right singular vectors of diag(root) (X - 1 mean')."""
+    """Return the leading right singular vectors of Y = diag(root) (X - 1 mean')."""
     n, d = X.shape
+    if min(n, d) <= COVARIANCE_UP_TO:
+        Y = root[:, None] * ((X.toarray() if sparse.issparse(X) else X) - mean)
+        if d <= n:
+            return _top_eigenvectors(Y.T @ Y, count)
+        axes = Y.T @ _top_eigenvectors(Y @ Y.T, count)
+        return np.asarray(axes / np.maximum(np.linalg.norm(axes, axis=0), TINY))
     count = min(count, min(n, d) - 1)
     if count < 1:
         return np.zeros((d, 0))
