@@ -29,6 +29,8 @@ LONGEST = 100.0
 ACCURATE = 0.01
 #: From this many entries of P on, threads pay.
 THREADS_FROM = 1_000_000
+#: Columns of a linear system that are solved at a time.
+COLUMNS = 16
 #: Partitions that agree on this share of the samples are the same.
 SAME = 0.999
 #: Weight of the shares in each row, so that every share can be met.
@@ -227,11 +229,21 @@ def _visited(walk: Walk, labels: IntArray, time: FloatArray, k: int) -> FloatArr
     """Return the probabilities that a walk is in each cluster when it stops.
 
     It leaves the sample, and then stops in each step with a probability of
-    1 / (1 + time) of the cluster where it is.
+    1 / (1 + time) of the cluster where it is. The columns are independent: some at a
+    time need less memory.
     """
-    hard = (labels[:, None] == np.arange(k)).astype(np.float64)
-    P = solve(walk, 1 / time, hard / time[:, None], hard)
-    return np.maximum(walk.step(P), 0.0)
+    P = np.empty((len(labels), k))
+    groups = [np.arange(k)[some] for some in slices(k, COLUMNS)]
+    alone = walk if len(groups) == 1 else walk._replace(n_threads=1)
+
+    def find(columns: IntArray) -> None:
+        hard = (labels[:, None] == columns).astype(np.float64)
+        found = solve(alone, 1 / time, hard / time[:, None], hard)
+        P[:, columns] = np.maximum(alone.step(found), 0.0)
+
+    with ThreadPoolExecutor(min(walk.n_threads, len(groups))) as pool:
+        list(pool.map(find, groups))
+    return P
 
 
 def partition_stability(

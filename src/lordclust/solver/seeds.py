@@ -140,7 +140,7 @@ class Seeds:
     def eigen(self) -> Eigen:
         """The leading k eigenvectors of D^-1/2 S D^-1/2, with fixed signs."""
         values, U = normalized_eigenvectors(self.S, min(self.k, self.S.shape[0]))
-        signs = np.where((U**3).sum(axis=0) < 0, -1.0, 1.0)
+        signs = np.where((U * U * U).sum(axis=0) < 0, -1.0, 1.0)
         LOG.debug("eigenvectors: %d, eigenvalues down to %.4f", len(values), values[-1])
         return Eigen(values, U * signs)
 
