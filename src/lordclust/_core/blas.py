@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
-P, T = ParamSpec("P"), TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 #: From this many numbers on, products of samples are worth several BLAS threads.
 LARGE = 5_000_000
 
@@ -75,15 +75,15 @@ def one_blas_thread() -> Iterator[None]:
                 limit.saved = None
 
 
-def serial_if_small(method: Callable[P, T]) -> Callable[P, T]:
+def serial_if_small(method: Method) -> Method:
     """Let a method of an estimator use one BLAS thread if its X is not large."""
 
     @wraps(method)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         X = kwargs["X"] if len(args) < 2 else args[1]
         if isinstance(size := getattr(X, "size", 0), int) and size >= LARGE:
             return method(*args, **kwargs)
         with one_blas_thread():
             return method(*args, **kwargs)
 
-    return wrapped
+    return cast(Method, wrapped)

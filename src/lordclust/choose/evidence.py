@@ -214,7 +214,7 @@ def principal_components(X: Graph, weight: FloatArray, count: int) -> FloatArray
     """Return the leading principal component scores of X, at most 60 columns."""
     n, d = X.shape
     count = min(count, N_COMPONENTS)
-    size = float(max(X.max(), -X.min())) or 1.0  # squares of very large numbers
+    size = max(float(X.max()), -float(X.min())) or 1.0  # squares of very large numbers
     root = np.sqrt(weight / weight.sum())
     if sparse.issparse(X) or d > n or d > COVARIANCE_UP_TO:
         X = X / size

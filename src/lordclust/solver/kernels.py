@@ -749,7 +749,7 @@ def advance(s, w, dense, known, many, lord, tid, n_threads, max_steps, max_iter,
         if descends:
             grown = next_momentum(memory[MOMENTUM], memory[RESIDUAL])
             theta = extrapolation(memory[MOMENTUM], grown, verify)
-            accuracy = projection_tolerance(memory[RESIDUAL], tol, verify)
+            accuracy = projection_tolerance(memory[RESIDUAL], measure)
         if lord is not None:
             parity, quartic = gram_matrices(
                 s, w, slots, memory, blocks, n_threads, parity, total, theta, gram

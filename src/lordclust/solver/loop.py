@@ -225,7 +225,7 @@ class Ascent:
         if sums is None:
             return
         norm2 = sums.norm2
-        near = rules.projection_tolerance(self.residual, tol, verify)
+        near = rules.projection_tolerance(self.residual, measure)
         sums = self._finish_projection(sums, theta, near, measure)
         if measure:
             self.residual = float(np.sqrt(sums.moved / norm2))

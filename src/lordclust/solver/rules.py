@@ -64,14 +64,13 @@ def is_measured(iteration: int, verify: bool) -> bool:
     return verify or iteration % MEASURE_EVERY == MEASURE_EVERY - 1
 
 
-def projection_tolerance(residual: float, tol: float, verify: bool) -> float:
-    """Return how exact the projection must be: STRICT where convergence is verified.
+def projection_tolerance(residual: float, measure: bool) -> float:
+    """Return how exact the projection must be: STRICT where the residual is measured.
 
-    Before, a projection may be off by a fraction of the residual, or of the tolerance
-    if that is larger: no more can matter for the decision to verify.
+    In between a projection may be off by a fraction of the residual.
     """
-    loose = max(STRICT, min(LOOSEST, LOOSE_RATIO * max(residual, tol)))
-    return STRICT if verify else loose
+    loose = max(STRICT, min(LOOSEST, LOOSE_RATIO * residual))
+    return STRICT if measure else loose
 
 
 def has_fallen(objective: float, before: float, rounding: float, theta: float) -> bool:
