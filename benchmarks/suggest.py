@@ -18,6 +18,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.common import ROOT, Results, Row, clock, save, table, with_block
+from benchmarks.quality import suite_files
 from lordclust import suggest_k
 from lordclust._core.typing import FloatArray
 from lordclust.datasets import load
@@ -37,7 +38,8 @@ SHOWN = "digits"
 #: More features are replaced by principal components for the mixture of Gaussians.
 WIDE, COMPONENTS = 64, 20
 
-Case = tuple[str, str, FloatArray, int, int]  # group, name, X, classes, largest k
+# Group, name, X, numbers of classes, largest k.
+Case = tuple[str, str, FloatArray, int | list[int], int]
 
 
 def cases() -> Iterator[Case]:
@@ -46,6 +48,10 @@ def cases() -> Iterator[Case]:
         data = load(name)
         last = 60 if name == "orl" else 20
         yield "data sets", name, data.prepared(), len(np.unique(data.y)), last
+    for file in suite_files():
+        data = np.load(file)
+        found = sorted({int(y.max()) for y in data["labels"]})
+        yield "suite", file.stem, data["X"], found, 20
     for k in range(3, 13):
         box, std = (-10.0, 10.0), 3.0
         X, _ = make_blobs(60 * k, 5, centers=k, center_box=box, cluster_std=std,
@@ -167,7 +173,10 @@ def totals(rows: list[Row]) -> list[Row]:
         part = [row for row in rows if group in (row["group"], "all")]
         one: Row = {"data": group, "sets": len(part)}
         for method in METHODS:
-            off = [abs(row[method] - row["classes"]) for row in part]
+            off = [
+                int(np.abs(np.subtract(row[method], row["classes"])).min())
+                for row in part
+            ]
             one[method] = f"{off.count(0)}, {off.count(0) + off.count(1)}"
         found.append(one)
     seconds = {m: sum(row[f"{m} seconds"] for row in rows) for m in METHODS}
