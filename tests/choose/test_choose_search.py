@@ -98,7 +98,7 @@ def test_outliers_of_one_gaussian_are_no_cluster(seed):
 def test_a_partition_in_doubt_shows_it():
     X = np.random.default_rng(0).standard_normal((600, 20))
     doubtful, clear = BLoRD(3).fit(X), BLoRD(3).fit(unequal()[0])
-    assert repr(doubtful) == "BLoRD(n_clusters=3)  # stability 74%: others are as good"
+    assert repr(doubtful) == "BLoRD(n_clusters=3)  # stability 68%: others are as good"
     assert repr(clear) == "BLoRD(n_clusters=3)"
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score
 
 from lordclust import BLoRD
 from lordclust.choose.evidence import Evidence
-from lordclust.choose.gaussian import departure, fitted_mixture
+from lordclust.choose.gaussian import departure, fitted_mixtures
 from lordclust.metrics import accuracy
 
 
@@ -59,7 +60,7 @@ def test_a_cluster_too_small_for_moments_is_not_gaussian():
 def test_the_posterior_is_found_from_labels_that_are_partly_wrong():
     X, _, exact = gaussians(3000, 3.0)
     start = (X[:, 0] > 0.5).astype(int)  # too many in the second cluster
-    mixture = fitted_mixture(X / X.std(axis=0), start, 2, np.ones(len(X)))
+    (mixture,) = fitted_mixtures(X / X.std(axis=0), [start], 2, np.ones(len(X)))
     assert mixture.holds
     assert np.abs(mixture.posterior - exact).mean() < 0.02
 
@@ -68,18 +69,18 @@ def test_weights_count_as_copies():
     X, y, _ = gaussians(300, 3.0)
     w = np.where(np.arange(300) % 2, 1.0, 2.0)
     twice = np.repeat(np.arange(300), w.astype(int))
-    one = fitted_mixture(X, y, 2, w)
-    other = fitted_mixture(X[twice], y[twice], 2, np.ones(len(twice)))
+    (one,) = fitted_mixtures(X, [y], 2, w)
+    (other,) = fitted_mixtures(X[twice], [y[twice]], 2, np.ones(len(twice)))
     np.testing.assert_allclose(one.posterior[twice], other.posterior, atol=1e-8)
 
 
 def test_without_features_or_gain_there_is_no_mixture():
     X, y, _ = gaussians(60, 3.0)
-    assert fitted_mixture(np.zeros((60, 0)), y, 2, np.ones(60)) is None
+    assert fitted_mixtures(np.zeros((60, 0)), [y], 2, np.ones(60)) == []
     S = np.eye(60)
-    assert Evidence(S, 2).mixture(y) is None
+    assert Evidence(S, 2).mixtures([y]) == []
     random = np.random.default_rng(0).integers(2, size=60)
-    assert Evidence(S, 2, X).mixture(random) is None
+    assert Evidence(S, 2, X).mixtures([random]) == []
 
 
 @pytest.mark.parametrize("d", [2, 10])
@@ -95,6 +96,15 @@ def test_labels_are_the_most_probable_if_clusters_are_gaussian():
     assert model.selection_.sources[model.selection_.best] == "Gaussians"
     assert accuracy(y, model.labels_) >= 0.95
     np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
+
+
+def test_the_most_likely_of_several_mixtures_counts():
+    rng = np.random.default_rng(1)
+    centres = 4.5 * np.array([[0, 0], [1, 0], [0.5, 0.9], [-0.5, 0.9]])
+    y = np.repeat(range(4), [700, 200, 60, 40])
+    X = centres[y] + rng.standard_normal((1000, 2))
+    # The partition with the most evidence cuts the largest cluster.
+    assert adjusted_rand_score(y, BLoRD(4).fit_predict(X)) > 0.85
 
 
 def test_columns_follow_the_numbers_of_the_clusters():

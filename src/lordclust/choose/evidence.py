@@ -20,6 +20,7 @@ where
   components, at most k, with which it is largest.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.choose.gaussian import Mixture, fitted_mixture
+from lordclust.choose.gaussian import Mixture, fitted_mixtures
 from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
@@ -136,16 +137,16 @@ class Evidence:
         """Return the log Bayes factor on the first 1, 2, ... components."""
         return gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
 
-    def mixture(self, labels: IntArray) -> Mixture | None:
-        """Return the Gaussian mixture reached from labels, or None without features.
+    def mixtures(self, partitions: Sequence[IntArray]) -> list[Mixture]:
+        """Return the Gaussian mixtures reached from partitions, if there are features.
 
-        It is fitted on the components that tell most of the labels.
+        They are fitted on the components that tell most of the first partition.
         """
-        gain = self.gain(labels)
+        gain = self.gain(partitions[0])
         if not gain.max(initial=0.0) > 0:
-            return None
+            return []
         Z = self.Z[:, : int(gain.argmax()) + 1]
-        return fitted_mixture(Z, labels, self.k, self.weight)
+        return fitted_mixtures(Z, partitions, self.k, self.weight)
 
     def _score(self, labels: IntArray) -> Score:
         total = float(self.weight.sum())

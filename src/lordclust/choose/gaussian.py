@@ -2,11 +2,12 @@
 
 If every cluster is a Gaussian, nothing tells more of a sample than its posterior, and
 the most probable cluster is the best possible label. If clusters are not, a mixture of
-Gaussians is certain of the wrong things. So a mixture is fitted by the EM algorithm,
-from the labels that were chosen, and its clusters are tested: skewness and kurtosis
-must be those of Gaussians, up to what chance explains.
+Gaussians is certain of the wrong things. So mixtures are fitted by the EM algorithm,
+from several partitions, and their clusters are tested: skewness and kurtosis must be
+those of Gaussians, up to what chance explains.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,9 @@ TOLERATED = 0.05
 #: Iterations before clusters are tested, at most, and the change of a posterior at
 #: which they stop.
 FIRST, MOST, SETTLED = 3, 100, 1e-3
-#: Numbers of a pass over the samples, n k d^2, above which there is no mixture.
-WORK = 1e9
+#: Numbers of a pass over the samples, n k d^2, above which there is no mixture, and
+#: of a pass for each partition, up to which there are several.
+WORK, SEVERAL = 1e9, 1e8
 
 
 class Mixture(NamedTuple):
@@ -34,15 +36,34 @@ class Mixture(NamedTuple):
         P(cluster | sample).
     trust : float
         From 0 to 1: how far clusters are Gaussian.
+    likelihood : float
+        Its logarithm, up to a constant.
+    settled : bool
+        Whether another iteration changes next to nothing.
+    n_features : int
+        Number of features.
     """
 
     posterior: FloatArray
     trust: float
+    likelihood: float
+    settled: bool
+    n_features: int
 
     @property
     def labels(self) -> IntArray:
         """The most probable cluster of each sample."""
         return np.asarray(self.posterior.argmax(axis=1))
+
+    @property
+    def chance(self) -> float:
+        """The difference in likelihood that means nothing.
+
+        The price of the parameters of one cluster in the BIC: a cluster of few samples
+        gains as much by chance.
+        """
+        n, d = len(self.posterior), self.n_features
+        return (d + 1) * (d + 2) / 4 * float(np.log(n))
 
     @property
     def holds(self) -> bool:
@@ -51,17 +72,17 @@ class Mixture(NamedTuple):
 
 
 @one_blas_thread()
-def fitted_mixture(
-    Z: FloatArray, labels: IntArray, k: int, weight: FloatArray
-) -> Mixture | None:
-    """Return the mixture that the EM algorithm reaches from labels.
+def fitted_mixtures(
+    Z: FloatArray, partitions: Sequence[IntArray], k: int, weight: FloatArray
+) -> list[Mixture]:
+    """Return the mixtures that the EM algorithm reaches from partitions.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
         Features with covariance I.
-    labels : ndarray of int, shape (n,)
-        Labels from 0 to k - 1.
+    partitions : sequence of ndarray of int, shape (n,)
+        Labels from 0 to k - 1; those of the first are the most likely to be right.
     k : int
         Number of clusters.
     weight : ndarray of shape (n,)
@@ -69,30 +90,41 @@ def fitted_mixture(
 
     Returns
     -------
-    mixture : Mixture or None
-        None if there are no features, or so many numbers that it would take long. If
-        the clusters are not Gaussian after a few iterations, it stays there.
+    mixtures : list of Mixture
+        Only those whose clusters are Gaussian. None if there are no features, or so
+        many numbers that it would take long.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> Z = np.r_[rng.normal(-2, 1, (5000, 1)), rng.normal(2, 1, (5000, 1))]
-    >>> mixture = fitted_mixture(Z, np.repeat([0, 1], 5000), 2, np.ones(10_000))
-    >>> mixture.holds, float(mixture.posterior.max(axis=1).mean().round(2))
-    (True, 0.98)
+    >>> y = np.repeat([0, 1], 5000)
+    >>> (mixture,) = fitted_mixtures(Z, [y], 2, np.ones(10_000))
+    >>> float(mixture.posterior.max(axis=1).mean().round(2))
+    0.98
     """
     n, d = Z.shape
-    if d == 0 or n * k * d * d > WORK:
-        return None
-    P = (labels[:, None] == np.arange(k)).astype(np.float64)
-    for turn in range(1, MOST + 1):
-        before, P = P, _posterior(Z, P * weight[:, None])
-        settled = np.abs(P - before).max() < SETTLED
-        if turn in (FIRST, MOST) or (turn > FIRST and settled):
-            found = Mixture(P, _trust(Z, P * weight[:, None]))
-            if settled or not found.holds:
-                break
+    work = n * k * d * d
+    if d == 0 or work > WORK:
+        return []
+    found = []
+    for labels in partitions[: max(1, int(SEVERAL / work))]:
+        hard = (labels[:, None] == np.arange(k)).astype(np.float64)
+        mixture = _improved(Z, hard, weight, FIRST)
+        if mixture.holds and not mixture.settled:
+            mixture = _improved(Z, mixture.posterior, weight, MOST)
+        if mixture.holds:
+            found.append(mixture)
     return found
+
+
+def _improved(Z: FloatArray, P: FloatArray, weight: FloatArray, turns: int) -> Mixture:
+    """Return the mixture after some iterations from memberships P."""
+    for _ in range(turns):
+        before, (P, likelihood) = P, _posterior(Z, P * weight[:, None], weight)
+        if settled := bool(np.abs(P - before).max() < SETTLED):
+            break
+    return Mixture(P, _trust(Z, P * weight[:, None]), likelihood, settled, Z.shape[1])
 
 
 def _trust(Z: FloatArray, R: FloatArray) -> float:
@@ -100,10 +132,13 @@ def _trust(Z: FloatArray, R: FloatArray) -> float:
     return float(np.exp(-departure(Z, R) / TOLERATED))
 
 
-def _posterior(Z: FloatArray, R: FloatArray) -> FloatArray:
-    """Return P(cluster | sample) for the Gaussians of weighted memberships R.
+def _posterior(
+    Z: FloatArray, R: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return P(cluster | sample) for the Gaussians of memberships R, and how likely.
 
-    Covariances have the prior of the evidence, which keeps them regular.
+    R are multiplied by weights. Covariances have the prior of the evidence, which keeps
+    them regular.
     """
     (n, d), k = Z.shape, R.shape[1]
     log = np.full((n, k), -np.inf)
@@ -114,7 +149,8 @@ def _posterior(Z: FloatArray, R: FloatArray) -> FloatArray:
         factor = cholesky(cov, lower=True)
         U = solve_triangular(factor, Y.T, lower=True, overwrite_b=True)
         log[:, j] = np.log(N) - np.log(np.diag(factor)).sum() - (U * U).sum(axis=0) / 2
-    return np.asarray(np.exp(log - logsumexp(log, axis=1)[:, None]))
+    total = logsumexp(log, axis=1)
+    return np.asarray(np.exp(log - total[:, None])), float(weight @ total)
 
 
 def departure(Z: FloatArray, R: FloatArray) -> float:

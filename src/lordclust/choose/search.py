@@ -264,18 +264,32 @@ def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
 
 
 def _by_posterior(omega: Omega, search: Search, best: Candidate) -> Candidate:
-    """Return the best candidate, or the most probable clusters of Gaussians from it.
+    """Return the best candidate, or the most probable clusters of Gaussians.
 
     No labels are better if clusters are Gaussian. Nothing else may be worse for it:
-    pieces of the graph, links, sizes.
+    pieces of the graph, links, sizes. The EM algorithm begins with the best candidate
+    and with the seeds; of the most likely mixtures the evidence chooses.
     """
-    mixture = search.evidence.mixture(best.labels)
-    if mixture is None or not mixture.holds:
+    seeds = [one for one in search.found if one.objective == np.inf and one.allowed]
+    ranked = (best, *sorted(seeds, key=lambda one: -one.evidence))
+    several = {one.labels.tobytes(): one.labels for one in ranked}
+    pairs = [
+        (mixture, _judged(search, omega, mixture.labels, best.round, "Gaussians"))
+        for mixture in search.evidence.mixtures(list(several.values()))
+    ]
+    pairs = [
+        (mixture, one)
+        for mixture, one in pairs
+        if one.allowed >= best.allowed and one.broken <= best.broken
+    ]
+    if not pairs:
         return best
-    other = _judged(search, omega, mixture.labels, best.round, "Gaussians")
-    if other.allowed < best.allowed or other.broken > best.broken:
-        return best
-    search.found.append(other._replace(mixture=mixture))
+    likely = max(mixture.likelihood - mixture.chance for mixture, _ in pairs)
+    mixture, one = max(
+        (pair for pair in pairs if pair[0].likelihood >= likely),
+        key=lambda pair: pair[1].evidence,
+    )
+    search.found.append(one._replace(mixture=mixture))
     return search.found[-1]
 
 
