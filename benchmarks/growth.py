@@ -114,6 +114,12 @@ def constrained(X: FloatArray, k: int) -> Result:
     return model.fit_predict(X), {}
 
 
+def balanced(X: FloatArray, k: int) -> Result:
+    from lordclust.methods import BalancedKMeans
+
+    return BalancedKMeans(k, n_init=1, random_state=0).fit_predict(X), {}
+
+
 def faiss_kmeans(X: FloatArray, k: int) -> Result:
     import faiss
 
@@ -144,6 +150,7 @@ TOOLS = {
     "lordclust": lordclust,
     "lordclust, equal shares": equal_shares,
     "lordclust, float32": lordclust_single,
+    "lordclust, BalancedKMeans": balanced,
     "scikit-learn SpectralClustering": spectral,
     "scikit-learn MiniBatchKMeans": mini_batch,
     "k-means-constrained": constrained,
