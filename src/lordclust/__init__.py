@@ -9,9 +9,10 @@
 import sys
 from importlib import import_module
 from opcode import opname
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from lordclust._core.collection import paused
 from lordclust._version import __version__
 
 if TYPE_CHECKING:
@@ -75,14 +76,20 @@ _NOT_IN_STAR = ("report",)  # special
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        return getattr(_loaded(_HOME[name]), name)
     if name in (*_PACKAGES, *_NOT_IN_STAR):
-        return import_module(f"lordclust.{name}")
+        return _loaded(f"lordclust.{name}")
     hint = "" if name.startswith("_") else _hint(name)
     if hint and _is_import(sys._getframe(1)):
         # Python would replace the message of an AttributeError.
         raise ImportError(hint, name=name)
     raise AttributeError(hint or f"module 'lordclust' has no attribute {name!r}")
+
+
+def _loaded(name: str) -> ModuleType:
+    """Return a module, with all that it needs: scikit-learn, SciPy and numba."""
+    with paused():
+        return import_module(name)
 
 
 def _hint(name: str) -> str:

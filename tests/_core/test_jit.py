@@ -8,7 +8,9 @@ import sys
 import numba
 import pytest
 from numba.core import caching
+from numba.core.compiler import Flags
 
+from lordclust._core import _inlining
 from lordclust._core._cache import SafeCache
 from lordclust._core.jit import inlined, njit
 
@@ -53,6 +55,19 @@ def test_inlined_functions_have_no_code_of_their_own(counts, optimised):
     assert not [line for line in code if "twice" in line and "@function" in line]
 
 
+def test_equal_settings_are_one_object():
+    flags = Flags()
+    flags.nrt = True
+    one, two = (_inlining.OwnFlags(flags).copy() for _ in range(2))
+    assert one is two
+    assert (one, hash(one), one.values()) == (flags, hash(flags), flags.values())
+    changed = one.copy()
+    changed.nrt = False
+    assert not changed.values()["nrt"]
+    assert changed != one
+    assert one.values()["nrt"]
+
+
 def test_an_edit_in_another_module_is_noticed(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(tmp_path)
@@ -88,6 +103,22 @@ DAMAGES = {
     "empty": lambda b: b"",
     "zeros": lambda b: bytes(len(b)),
 }
+
+
+READER = """
+import sys
+from lordclust._core.jit import njit
+
+def twice(x):
+    return 2 * x
+
+def thrice(x):
+    return 3 * x
+
+first = njit(twice, counts=False)
+print(first(2.0), sum(first.stats.cache_hits.values()))
+print("numba.np.npyimpl" in sys.modules, njit(thrice)(2.0))
+"""
 
 
 @pytest.fixture
@@ -147,6 +178,16 @@ def start_kernel(file, *args):
         env=os.environ | {"NUMBA_CACHE_DIR": str(file.parent)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+
+
+def test_code_is_read_without_the_compiler(tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text(READER)
+    for found in (0, 1):
+        out, log = start_kernel(file).communicate(timeout=120)
+        assert (out, log) == (f"4.0 {found}\n{not found} 6.0\n", "")
+        for kept in tmp_path.rglob("*thrice*"):
+            kept.unlink()  # so that it is compiled after the other was read
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on files")

@@ -42,10 +42,17 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _controller() -> Any:
-    """Return the BLAS libraries of this process; to find them takes milliseconds."""
+    """Return the BLAS libraries of this process.
+
+    To find them takes 30 ms; scikit-learn looks for them as well, and keeps them.
+    """
     import scipy.linalg  # noqa: F401  (it loads a BLAS of its own)
 
-    return ThreadpoolController().select(user_api="blas")
+    try:
+        from sklearn.utils.parallel import _get_threadpool_controller as find
+    except ImportError:  # pragma: no cover
+        find = ThreadpoolController
+    return find().select(user_api="blas")
 
 
 @contextmanager

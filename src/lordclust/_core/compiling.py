@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lordclust._core.collection import paused
+
 LOG = logging.getLogger("lordclust")
 NOTICE = "compiling for this machine, once: a few seconds ..."
 
@@ -18,13 +20,14 @@ class Clock:
 
     def __init__(self) -> None:
         self.seconds, self.noticed = 0.0, False
-        self._depth, self._since = 0, 0.0
+        self._depth, self._since, self._pause = 0, 0.0, paused()
 
     def begin(self) -> None:
         """Begin to compile a kernel, or one that is part of it."""
         self._depth += 1
         if self._depth == 1:
-            self._since = time.perf_counter()
+            self._since, self._pause = time.perf_counter(), paused()
+            self._pause.__enter__()
             self._notify()
 
     def end(self) -> None:
@@ -32,6 +35,7 @@ class Clock:
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._since
+            self._pause.__exit__()
 
     @contextmanager
     def silently(self) -> Iterator[None]:

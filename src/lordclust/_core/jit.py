@@ -56,10 +56,10 @@ event.register("numba:compile", Watch())
 
 def njit(function: Any, *, counts: bool = True) -> Any:
     """Compile a function on its first call, and cache it on disk if possible."""
-    compiled = numba.njit(_nrt=counts, **_SETTINGS)(function)
+    compiled = numba.njit(_nrt=counts, **_inlining.OPTIONS, **_SETTINGS)(function)
     # Neither the package's folder nor the user's may be writable.
     with suppress(Exception):
-        compiled._cache = SafeCache(function)
+        compiled._cache = SafeCache(function, counts)
     return compiled
 
 
@@ -102,6 +102,5 @@ def inlined(function: Any, *, counts: bool = True, optimised: bool = False) -> A
     ``optimised`` functions are optimised once before they become part of a caller.
     """
     options = {"forceinline": True, "no_cpython_wrapper": True, "_nrt": counts}
-    if not optimised:
-        options |= _inlining.OPTIONS
+    options |= _inlining.OPTIONS if optimised else _inlining.INLINED_OPTIONS
     return numba.njit(**options, **_SETTINGS)(function)

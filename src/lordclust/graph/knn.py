@@ -15,6 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lordclust._core.collection import paused
 from lordclust._core.fork import openmp
 from lordclust._core.keys import sample_keys
 from lordclust._core.scales import different_scales
@@ -434,7 +435,8 @@ def nearest(
     The metric is any of scikit-learn, or "inner_product". Euclidean distances are
     multiplied by a power of two, the same for all.
     """
-    from sklearn.neighbors import NearestNeighbors
+    with paused():
+        from sklearn.neighbors import NearestNeighbors
 
     if metric == "inner_product":
         return _largest_products(X, count, n_jobs)

@@ -1,12 +1,13 @@
 """Distances through dense regions, and single linkage with a limit on sizes."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from lordclust._core.jit import njit
+from lordclust._core.jit import inlined, njit
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -105,12 +106,24 @@ def linkage_labels(tree: Graph, k: int, unevenness: float) -> IntArray | None:
     tree = tree.tocoo()
     order = np.argsort(tree.data)
     ends = tree.row[order].astype(np.int64), tree.col[order].astype(np.int64)
-    merged = _merged(*ends, tree.shape[0], k, unevenness)
-    found, labels = np.unique(merged, return_inverse=True)
+    root = np.arange(tree.shape[0])
+    _merge(*ends, k, unevenness, root, *_sizes(len(root)), np.zeros(len(order), bool))
+    found, labels = np.unique(root, return_inverse=True)
     return np.asarray(labels, dtype=np.int64) if len(found) == k else None
 
 
-@njit
+def _sizes(n: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sizes of n single samples, how many clusters have each, and a list.
+
+    Sizes that occur are linked in increasing order: there are at most sqrt(2 n).
+    """
+    size = np.ones(n, np.int64)
+    count, after = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
+    count[1], after[0], after[1] = n, 1, n + 1
+    return size, count, after
+
+
+@partial(inlined, counts=False)
 def _find(root, a):  # type: ignore[no-untyped-def]
     """Return the representative of a cluster; paths to it are halved."""
     while root[a] != a:
@@ -119,18 +132,13 @@ def _find(root, a):  # type: ignore[no-untyped-def]
     return a
 
 
-@njit
-def _merged(i, j, n, k, unevenness):  # type: ignore[no-untyped-def]
-    """Return a representative of each sample's cluster, after at most n - k merges.
+@partial(njit, counts=False)
+def _merge(i, j, k, unevenness, root, size, count, after, used):  # type: ignore[no-untyped-def]
+    """Put a representative of each sample's cluster into ``root``.
 
-    Sizes that occur are a linked list in increasing order: there are at most
-    sqrt(2 n) of them.
+    There are at most n - k merges. ``used`` marks edges that have been looked at.
     """
-    root, size = np.arange(n), np.ones(n, np.int64)
-    count = np.zeros(n + 2, np.int64)  # of clusters of each size
-    after = np.zeros(n + 2, np.int64)  # the next size that occurs
-    count[1], after[0], after[1] = n, 1, n + 1
-    used = np.zeros(len(i), np.bool_)
+    n = len(root)
     shortest, of_smallest, smallest = 0, 0, 0  # the next edges to look at
     for left in range(n, k, -1):
         spread, below, total = 0.0, 0, 0
@@ -151,13 +159,14 @@ def _merged(i, j, n, k, unevenness):  # type: ignore[no-untyped-def]
             while of_smallest < len(i):
                 if not used[of_smallest]:
                     a, b = _find(root, i[of_smallest]), _find(root, j[of_smallest])
-                    if min(size[a], size[b]) == smallest:
+                    if size[a] == smallest or size[b] == smallest:
                         edge = of_smallest
                         break
                 of_smallest += 1
         used[edge] = True
         a, b = _find(root, i[edge]), _find(root, j[edge])
-        for old in (size[a], size[b]):
+        for end in range(2):
+            old = size[b] if end else size[a]
             count[old] -= 1
             if count[old] == 0:
                 s = 0
@@ -176,4 +185,3 @@ def _merged(i, j, n, k, unevenness):  # type: ignore[no-untyped-def]
         count[new] += 1
     for v in range(n):
         root[v] = _find(root, v)
-    return root

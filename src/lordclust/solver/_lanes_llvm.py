@@ -11,6 +11,7 @@ llvmlite. lanes.py replaces it by _lanes_plain.py where they have changed.
 import operator
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -323,7 +324,7 @@ def row_product(
     return signature, codegen
 
 
-@njit
+@partial(njit, counts=False)
 def _try(x, count):  # type: ignore[no-untyped-def]
     store(x, 1, maximum(load(x, 0) * 2.0 - 1.0, 0.0))
     return sum_lanes(load(x, 1)) + fetch_add(count, 0, 1)

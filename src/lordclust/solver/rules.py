@@ -50,7 +50,7 @@ def objective(
 
 def next_momentum(momentum: float, residual: float) -> float:
     """Return Nesterov's next momentum; 1 while V still moves a lot."""
-    grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum**2))
+    grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
     return 1.0 if residual > CALM else grown
 
 
