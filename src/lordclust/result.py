@@ -199,6 +199,8 @@ class Change:
                 what = f"cluster {j}: new, {new} now"
             elif not new:
                 what = f"cluster {was} before: {old}, gone"
+            elif not both:
+                what = f"cluster {was} before: {old}, gone; {j} is new, {new} now"
             lines.append(what)
         return "\n".join(lines)
 

@@ -64,6 +64,13 @@ def test_clusters_that_are_gone(model, months):
     np.testing.assert_array_equal(fewer.change_.old_labels, y[np.isin(y, [0, 2])])
     one = model.refit(X[y < 3], n_clusters=2)
     assert re.search(r"cluster \d before: \d+, gone", str(one.change_))
+    other = model.refit(X[y > 0], n_clusters=3)  # the fourth blob has a free number
+    assert other.extras_["clusters"] == ["Segment 0", "b", "c"]
+    assert "cluster 0: new, 60 now" in str(other.change_)
+    joined = model.refit(X + 90.0 * (y == 3)[:, None], n_clusters=3)  # far from all
+    (gone,) = re.findall(r"cluster (\d) before: \d+, gone", str(joined.change_))
+    assert f"gone; {gone} is new, 60 now" in str(joined.change_)
+    assert joined.extras_["clusters"][int(gone)] == f"Segment {gone}"
     more = model.refit(X, n_clusters=4)
     assert more.extras_["clusters"] == ["a", "b", "c", "Segment 3"]
     del model.extras_
