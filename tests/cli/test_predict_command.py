@@ -201,3 +201,22 @@ def test_outliers_of_a_fit_and_of_new_samples(run, points, rows, tmp_path):
     assert run("predict", tmp_path / "m.lord", points, *both).exit_code == 2
     wrong = run("fit", points, "-k", 3, "--outliers", "many")
     assert "'many' is neither a share" in wrong.stderr
+
+
+def test_ids_of_new_samples_are_in_the_column_of_the_fit(run, points, rows, tmp_path):
+    lines = points.read_text().splitlines()
+    numbered = [lines[0].replace("name", "Kundennr")]
+    numbered += [f"{7 * i},{line.split(',', 1)[1]}" for i, line in enumerate(lines[1:])]
+    points.write_text("\n".join(numbered))
+    model = tmp_path / "numbers.lord"
+    fitted = run("fit", points, "-k", 3, "--drop", "class", "--model", model)
+    assert fitted.exit_code == 0, fitted.stderr
+    few = tmp_path / "few.csv"  # too few to recognise the ids, which may also repeat
+    few.write_text("\n".join([numbered[0], *numbered[1:4], numbered[1]]))
+    for command in ("predict", "refit"):
+        found = table(
+            run(command, model, few, *("-k", 2)[: 2 * (command == "refit")]).stdout
+        )
+        assert [row["Kundennr"] for row in found] == ["0", "7", "14", "0"]
+    few.write_text("x,y\n1,2\n")
+    assert table(run("predict", model, few).stdout)[0]["id"] == "0"

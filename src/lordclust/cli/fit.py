@@ -298,6 +298,7 @@ def run_writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]
         extras = {
             "preparation": None if samples.precomputed else run.preparation.to_json(),
             "names": samples.names,
+            "id": samples.id_name,
             "clusters": look.names,
         }
         model.save(file, force=force, extras=extras)
