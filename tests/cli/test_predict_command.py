@@ -111,17 +111,26 @@ def test_other_methods(run, points, tmp_path):
     assert fitted.exit_code == 0, fitted.stderr
     result = run("predict", model, points, "--quiet")
     assert result.stdout == fitted.stdout
-    for command in (
-        ("predict", model, points, "--proba", tmp_path / "p.csv"),
-        ("predict", model, points, "--proportions", "model"),
+    for options, message in (
+        (("--proba", tmp_path / "p.csv"), "SC computes no probabilities"),
+        (("--proportions", "model"), "SC cannot meet --proportions"),
     ):
-        result = run(*command)
+        result = run("predict", model, points, *options)
         assert result.exit_code == 3
-        assert "SC computes no probabilities" in result.stderr
+        assert message in result.stderr
     page = tmp_path / "r.html"
     result = run("report", model, "-o", page)
     assert result.exit_code == 0, result.stderr
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_balanced_k_means_meets_sizes_of_a_batch(run, points, tmp_path):
+    model = tmp_path / "m.lord"
+    options = (*COLUMNS, "-k", 3, "--method", "balanced_kmeans", "--model", model)
+    assert run("fit", points, *options).exit_code == 0
+    result = run("predict", model, points, "--cluster-sizes", "25,20,0")
+    labels = [int(row["label"]) for row in table(result.stdout)]
+    assert np.bincount(labels, minlength=3).tolist() == [25, 20, 0]
 
 
 def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, registry):
