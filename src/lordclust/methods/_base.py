@@ -104,9 +104,15 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
                     copy=reset,  # what is kept must not change with the caller's array
                     ensure_all_finite="allow-nan" if self._has_metric(NAN) else True,
                 )  # fmt: skip
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
             check_columns(X)
-            raise
+            if "contains NaN" not in str(error):
+                raise
+            hint = ', or pass metric="nan_euclidean"' if hasattr(self, "metric") else ""
+            raise ValueError(
+                f"{str(error).splitlines()[0]} Fill in missing values, for example "
+                f"with sklearn.impute.SimpleImputer{hint}."
+            ) from None
         if found.dtype.kind == "O":  # of polars
             check_columns(X)
         csr = sparse.issparse(found) and found.format == "csr"
