@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_moons
 
 from lordclust import BLoRD, LoRD
 
@@ -102,3 +102,13 @@ def test_similarities_need_rows():
     assert len(again.change_.moved) == 0
     with pytest.raises(ValueError, match="rows must hold one row of X, from 0 to 149"):
         model.refit(S, rows=[0, 1])
+
+
+def test_given_labels_are_doubted_where_a_cut_disagrees():
+    X, y = make_moons(300, noise=0.08, random_state=0)
+    halves = (X[:, 0] > 0.5).astype(int)  # through the middle of both moons
+    right, wrong = BLoRD.from_labels(X, y), BLoRD.from_labels(X, halves)
+    assert right.selection_.stability > 0.95
+    assert wrong.selection_.stability < 0.95
+    sure, unsure = (m.membership_.max(axis=1).mean() for m in (right, wrong))
+    assert unsure < sure - 0.05
