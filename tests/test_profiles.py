@@ -220,3 +220,13 @@ def test_percentages_have_their_sign():
     found = make_profiles(X, labels, 2, feature_names=["sale"], percents=["sale"])
     assert "sale  11.0%  (all: 21.0%, lower)" in str(found)
     assert repr(found) == "Profiles(2 clusters, 1 features)"
+
+
+def test_a_label_that_sizes_require_is_not_the_most_probable():
+    X = np.r_[np.zeros((30, 1)), np.full((10, 1), 9.0)]
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    model = BLoRD(2, cluster_sizes=[20, 20]).fit(X)
+    (other, *_) = np.flatnonzero(model.membership_.argmax(axis=1) != model.labels_)
+    text = str(model.explain(other, X))
+    assert f"though more probably Segment {1 - model.labels_[other]} (" in text
+    assert "second choice" not in text

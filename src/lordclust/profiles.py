@@ -638,8 +638,9 @@ class Explanation:
         text += f"{'outlier, nearest to ' if self.outlier else ''}{title(self.cluster)}"
         text += f" ({self.probability:.0%})"
         if self.second is not None:
-            text += f"; second choice {title(self.second)}"
-            text += f" ({self.second_probability:.0%})"
+            forced = self.second_probability > self.probability  # by sizes or links
+            text += ", though more probably " if forced else "; second choice "
+            text += f"{title(self.second)} ({self.second_probability:.0%})"
         return "\n".join([text, *self._neighbours(), *self._evidence()])
 
     def _neighbours(self) -> list[str]:

@@ -38,3 +38,14 @@ def test_extreme_numbers_are_no_trouble():
     X = RNG.normal(size=(20, 2)) * [1e-300, 1e300]
     assert different_scales(X) is None or different_scales(X).factor > 10
     assert different_scales(np.zeros((20, 0))) is None
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_clusters_far_apart_along_one_feature_are_no_other_scale(count):
+    X = RNG.normal(size=(100 * count, 2))
+    X[:, 0] += np.repeat(np.arange(count), 100) * 50.0
+    assert different_scales(X) is None
+    found = different_scales(X * [30, 1])
+    assert (found.large, found.small) == (0, 1)
+    X[:, 0] = RNG.poisson(0.5, len(X)) * 100.0  # many equal values have no width
+    assert different_scales(X) is not None

@@ -81,7 +81,11 @@ def test_several_files_have_ranks_and_numbers_of_their_own(run, points, tmp_path
         str(points), str(points), str(two), str(two)
     ]  # fmt: skip
     assert set(document["mean_ranks"]) == {"blord", "ncut"}
-    assert "with the best mean rank by ACC over 2 files: " in result.stderr
+    told = "Recommended: blord or ncut, with the best mean rank by ACC over 2 files: "
+    assert told in result.stderr
+    assert all(
+        row["evidence"] == round(row["evidence"], 6) for row in document["methods"]
+    )
     result = run("compare", points, two, "-k", 3, "--report", tmp_path / "x.html")
     assert result.exit_code == 2
     assert "--report shows one INPUT, got 2." in result.stderr

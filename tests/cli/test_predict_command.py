@@ -111,17 +111,26 @@ def test_other_methods(run, points, tmp_path):
     assert fitted.exit_code == 0, fitted.stderr
     result = run("predict", model, points, "--quiet")
     assert result.stdout == fitted.stdout
-    for command in (
-        ("predict", model, points, "--proba", tmp_path / "p.csv"),
-        ("predict", model, points, "--proportions", "model"),
+    for options, message in (
+        (("--proba", tmp_path / "p.csv"), "SC computes no probabilities"),
+        (("--proportions", "model"), "SC cannot meet --proportions"),
     ):
-        result = run(*command)
+        result = run("predict", model, points, *options)
         assert result.exit_code == 3
-        assert "SC computes no probabilities" in result.stderr
+        assert message in result.stderr
     page = tmp_path / "r.html"
     result = run("report", model, "-o", page)
     assert result.exit_code == 0, result.stderr
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_balanced_k_means_meets_sizes_of_a_batch(run, points, tmp_path):
+    model = tmp_path / "m.lord"
+    options = (*COLUMNS, "-k", 3, "--method", "balanced_kmeans", "--model", model)
+    assert run("fit", points, *options).exit_code == 0
+    result = run("predict", model, points, "--cluster-sizes", "25,20,0")
+    labels = [int(row["label"]) for row in table(result.stdout)]
+    assert np.bincount(labels, minlength=3).tolist() == [25, 20, 0]
 
 
 def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, registry):
@@ -201,3 +210,22 @@ def test_outliers_of_a_fit_and_of_new_samples(run, points, rows, tmp_path):
     assert run("predict", tmp_path / "m.lord", points, *both).exit_code == 2
     wrong = run("fit", points, "-k", 3, "--outliers", "many")
     assert "'many' is neither a share" in wrong.stderr
+
+
+def test_ids_of_new_samples_are_in_the_column_of_the_fit(run, points, rows, tmp_path):
+    lines = points.read_text().splitlines()
+    numbered = [lines[0].replace("name", "Kundennr")]
+    numbered += [f"{7 * i},{line.split(',', 1)[1]}" for i, line in enumerate(lines[1:])]
+    points.write_text("\n".join(numbered))
+    model = tmp_path / "numbers.lord"
+    fitted = run("fit", points, "-k", 3, "--drop", "class", "--model", model)
+    assert fitted.exit_code == 0, fitted.stderr
+    few = tmp_path / "few.csv"  # too few to recognise the ids, which may also repeat
+    few.write_text("\n".join([numbered[0], *numbered[1:4], numbered[1]]))
+    for command in ("predict", "refit"):
+        found = table(
+            run(command, model, few, *("-k", 2)[: 2 * (command == "refit")]).stdout
+        )
+        assert [row["Kundennr"] for row in found] == ["0", "7", "14", "0"]
+    few.write_text("x,y\n1,2\n")
+    assert table(run("predict", model, few).stdout)[0]["id"] == "0"

@@ -160,7 +160,7 @@ def test_bad_numbers_of_pairs(bad):
 def test_agreement_is_blind_to_names(rng, k, count):
     own = rng.integers(0, k, 40)
     renamed = [rng.permutation(k)[own] for _ in range(count)]
-    found = compared(own, renamed, [1.0] * count, k)
+    found = compared(own, 1.0, renamed, [1.0] * count)
     np.testing.assert_array_equal(found.share, 1)
     assert found.ari == 1
     np.testing.assert_array_equal(found.labels, np.tile(own, (count, 1)))
@@ -171,7 +171,7 @@ def test_agreement_counts_paths(rng, k):
     own = rng.integers(0, k, 60)
     others = [np.where(rng.random(60) < 0.2, rng.integers(0, k, 60), own)]
     others.append(rng.permutation(k)[own])
-    found = compared(own, others, [1.0, 2.0], k)
+    found = compared(own, 1.0, others, [1.0, 2.0])
     np.testing.assert_array_equal(found.labels[1], own)
     np.testing.assert_array_equal(found.share, ((found.labels == own).sum(0)) / 2)
     # The matching is the best there is: at least as good as the names given.
@@ -203,6 +203,22 @@ def test_paths_without_blocks_differ():
     assert 0.2 < found.share.mean() < 0.99
     # Doubt is not everywhere the same, or it would say nothing.
     assert len(np.unique(found.share)) > 1
+
+
+def test_paths_in_worse_optima_are_told_apart():
+    X, y = make_blobs([150, 50, 25], centers=[[0, 0], [8, 0], [0, 8]], random_state=2)
+    model = BLoRD(3).fit(X)
+    assert adjusted_rand_score(model.labels_, y) > 0.99
+    found = model.agreement(3)
+    worse = found.objectives < model.objective_ * (1 - 5e-3)
+    np.testing.assert_array_equal(found.as_good, ~worse)
+    assert 0 < worse.sum() < 3
+    assert found.ari < 0.8  # of clear clusters
+    for labels in found.labels[found.as_good]:
+        np.testing.assert_array_equal(labels, y)
+    assert f"3 paths, {3 - worse.sum()} as good as the model: mean" in repr(found)
+    none = compared(y, 1.0, [1 - y % 2], [0.9])
+    assert repr(none).startswith("Agreement of 1 path, none as good as the model: mean")
 
 
 def test_agreement_is_reproducible_and_leaves_the_model_alone():

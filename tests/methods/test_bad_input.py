@@ -7,6 +7,7 @@ from sklearn.datasets import make_blobs
 
 from lordclust import BLoRD, LoRD
 from lordclust.graph import KNNGraph
+from lordclust.methods import BalancedKMeans
 from models import GIVEN, MODELS, PAPER
 
 X, _ = make_blobs(40, centers=3, random_state=0)
@@ -121,6 +122,15 @@ BAD_PARAMETERS = [
 def test_bad_parameters(Model, settings, error, match):
     model = Model(**{"n_clusters": 3, **settings})
     assert_refused(model, X, error, match)
+
+
+def test_missing_values_have_a_metric():
+    samples = spoiled(X, np.nan, (3, 1))
+    with pytest.raises(ValueError, match=r'Imputer, or pass metric="nan_euclidean"\.$'):
+        BLoRD(3).fit(samples)
+    with pytest.raises(ValueError, match=r"Imputer\.$"):
+        BalancedKMeans(3).fit(samples)
+    assert BLoRD(3, metric="nan_euclidean").fit(samples).sizes_.sum() == len(X)
 
 
 @MODELS

@@ -1,6 +1,6 @@
 """k-means with exact sizes."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -231,3 +231,43 @@ def test_wide_bounds_give_k_means():
     model = BalancedKMeans(4, size_min=0, size_max=200, random_state=0).fit(X)
     free = KMeans(4, n_init=10, random_state=0).fit(X)
     assert model.inertia_ == pytest.approx(free.inertia_)
+
+
+def test_a_sample_moves_if_its_centre_moves_too():
+    # The sample at 4 is nearer to 2 than to 6.9, but leaving {0, 4} saves 8.
+    X = np.array([0.0, 4.0, *[6.9] * 10])[:, None]
+    start = np.array([[2.0], [6.9]])
+    found = balanced_lloyd(X, Bounds(np.array([1, 1]), np.array([12, 12])), start)
+    np.testing.assert_array_equal(found.labels, [0] + [1] * 11)
+    np.testing.assert_allclose(found.history, [8.0, 2.9**2 * 10 / 11])
+    assert found.converged
+    fixed = balanced_lloyd(X, Bounds(np.array([2, 10]), np.array([2, 10])), start)
+    np.testing.assert_allclose(fixed.history, [8.0])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_assign_is_the_least_total_distance(kind):
+    rng = np.random.default_rng(0)
+    model = BalancedKMeans(3, random_state=0).fit(kind(rng.normal(size=(60, 2))))
+    new = rng.normal(size=(4, 2))
+    cost = ((new[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+
+    def least(holds):
+        every = (np.array(y) for y in product(range(3), repeat=4))
+        return min(cost[range(4), y].sum() for y in every if holds(bounded(y)))
+
+    def bounded(y):
+        return np.bincount(y, minlength=3).tolist()
+
+    for asked, holds in (
+        ({"cluster_sizes": [0, 3, 1]}, lambda sizes: sizes == [0, 3, 1]),
+        ({"size_min": 1}, lambda sizes: min(sizes) >= 1),
+        ({"size_max": [4, 1, 1]}, lambda sizes: max(sizes[1:]) <= 1),
+        ({"proportions": [0.5, 0.25, 0.25]}, lambda sizes: sizes == [2, 1, 1]),
+        ({}, lambda sizes: sizes == [2, 1, 1]),
+    ):
+        labels = model.assign(kind(new), **asked)
+        assert holds(bounded(labels)), asked
+        assert cost[range(4), labels].sum() == pytest.approx(least(holds))
+    with pytest.raises(ValueError, match="cluster_sizes"):
+        model.assign(kind(new), cluster_sizes=[2, 1, 1], size_min=1)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_moons
 
 from lordclust import BLoRD, LoRD
 
@@ -64,6 +64,13 @@ def test_clusters_that_are_gone(model, months):
     np.testing.assert_array_equal(fewer.change_.old_labels, y[np.isin(y, [0, 2])])
     one = model.refit(X[y < 3], n_clusters=2)
     assert re.search(r"cluster \d before: \d+, gone", str(one.change_))
+    other = model.refit(X[y > 0], n_clusters=3)  # the fourth blob has a free number
+    assert other.extras_["clusters"] == ["Segment 0", "b", "c"]
+    assert "cluster 0: new, 60 now" in str(other.change_)
+    joined = model.refit(X + 90.0 * (y == 3)[:, None], n_clusters=3)  # far from all
+    (gone,) = re.findall(r"cluster (\d) before: \d+, gone", str(joined.change_))
+    assert f"gone; {gone} is new, 60 now" in str(joined.change_)
+    assert joined.extras_["clusters"][int(gone)] == f"Segment {gone}"
     more = model.refit(X, n_clusters=4)
     assert more.extras_["clusters"] == ["a", "b", "c", "Segment 3"]
     del model.extras_
@@ -95,3 +102,13 @@ def test_similarities_need_rows():
     assert len(again.change_.moved) == 0
     with pytest.raises(ValueError, match="rows must hold one row of X, from 0 to 149"):
         model.refit(S, rows=[0, 1])
+
+
+def test_given_labels_are_doubted_where_a_cut_disagrees():
+    X, y = make_moons(300, noise=0.08, random_state=0)
+    halves = (X[:, 0] > 0.5).astype(int)  # through the middle of both moons
+    right, wrong = BLoRD.from_labels(X, y), BLoRD.from_labels(X, halves)
+    assert right.selection_.stability > 0.95
+    assert wrong.selection_.stability < 0.95
+    sure, unsure = (m.membership_.max(axis=1).mean() for m in (right, wrong))
+    assert unsure < sure - 0.05

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import shutil
 import time
 
@@ -440,8 +441,33 @@ def test_segments_come_first_and_fit(browser, width, tmp_path):
         dot = card.find_element("css selector", ".dot")
         assert dot.value_of_css_property("background-color") != "rgba(0, 0, 0, 0)"
     assert cards[0].location["y"] < browser.find_element("id", "map").location["y"]
+    for place in ("sizes", "uncertain", "pairs"):
+        boxes = browser.find_elements("css selector", f"#{place}")
+        assert browser.execute_script(inside, boxes[0]) <= 0
     assert names[0] in text(browser, "sizes")
+    assert "requested shares" in text(browser, "sizes-note")
     assert not browser.find_element("css selector", "dl").is_displayed()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_chosen_shares_and_names_in_all_lists(browser, width, tmp_path):
+    X = np.random.default_rng(0).normal(size=(90, 2)) + np.tile(
+        [[0, 0], [2, 3], [4, 0]], (30, 1)
+    )
+    model = BLoRD(3).fit(X)
+    names = ["Regulars", "Bargain hunters", "Lapsed"]
+    profiles = model.describe(X, ["a", "b"], names=names)
+    file = write_report(tmp_path / "r.html", model, X=X, profiles=profiles)
+    opened(browser, file, width=width, height=844)
+    assert "ticks show the chosen shares" in text(browser, "sizes-note")
+    either = "|".join(names)
+    assert re.search(f"({either}) or ({either})", text(browser, "uncertain"))
+    assert re.search(f"({either}) and ({either})", text(browser, "pairs"))
+    browser.find_element("css selector", "summary").click()
+    settle(browser)
+    assert browser.find_element("css selector", "dl").is_displayed()
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= width
 
 
 def test_a_sample_is_found_by_its_name(browser, digits):

@@ -10,6 +10,8 @@ from lordclust._core.typing import FloatArray
 FACTOR = 10.0
 #: Rows that the standard deviations are estimated from.
 ROWS = 1000
+#: Standard deviations within which the densest quarter of Gaussian values lies.
+QUARTER = 0.637
 #: The least number of samples.
 FEWEST = 10
 #: A standard deviation below this part of the largest value is rounding.
@@ -29,8 +31,10 @@ def different_scales(X: FloatArray) -> Scales | None:
 
     The largest standard deviation is compared with the lower quartile of all: pixels at
     the margin of an image hardly ever differ, but have the unit of the others. For the
-    same reason the scale of a rare indicator is an eighth of its range. Constant
-    features do not count, and few samples do not tell.
+    same reason the scale of a rare indicator is an eighth of its range. Neither is a
+    feature large because clusters are far apart in it: its scale within them, that of
+    the densest quarter of its values, must be larger as well. Constant features do not
+    count, and few samples do not tell.
 
     Examples
     --------
@@ -51,4 +55,16 @@ def different_scales(X: FloatArray) -> Scales | None:
     order = varies[np.argsort(scale[varies], kind="stable")]
     large, small = varies[spread[varies].argmax()], order[(len(order) - 1) // 4]
     factor = float(spread[large] / scale[small])
-    return Scales(int(large), int(small), factor) if factor > FACTOR else None
+    if factor <= FACTOR or _densest(part[:, large]) <= FACTOR * scale[small]:
+        return None
+    return Scales(int(large), int(small), factor)
+
+
+def _densest(x: FloatArray) -> float:
+    """Return the scale of the densest quarter of values; inf if these are equal.
+
+    Of Gaussian values it is the standard deviation.
+    """
+    x, m = np.sort(x), max(FEWEST // 2, len(x) // 4)
+    width = float((x[m - 1 :] - x[: len(x) - m + 1]).min())
+    return width / QUARTER if width > 0 else np.inf

@@ -203,11 +203,14 @@ class Comparison:
             if debugging():
                 raise
             return row | {"note": str(error) or type(error).__name__}
+        from lordclust.cli.tables import DIGITS
+
         self.models.append(fits[0].model)
         for score, values in self._scores(fits).items():
-            row[score] = float(np.mean(values))
+            row[score] = round(float(np.mean(values)), DIGITS)
             if self.n_seeds > 1:
-                row[f"{score}_sd"] = float(np.std(np.subtract(values, values[0])))
+                spread = float(np.std(np.subtract(values, values[0])))
+                row[f"{score}_sd"] = round(spread, DIGITS)
         sizes = np.bincount(fits[0].model.labels_, minlength=self.k)
         row["sizes"] = " ".join(map(str, np.sort(sizes)[::-1]))
         row["seconds"] = round(float(np.mean([fit.seconds for fit in fits])), 4)
@@ -311,11 +314,12 @@ class Table:
         """Return which method is recommended, and why."""
         if len(self.files) == 1:
             return _advice(self.files[0].rows)
-        ranks = [f"{name} {rank:.2f}" for name, rank in self.mean_ranks().items()]
+        ranks = self.mean_ranks()
+        first = [name for name, rank in ranks.items() if rank <= min(ranks.values())]
+        listed = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
         return (
-            f"Recommended: {ranks[0].split()[0]}, with the best mean rank by "
-            f"{_title(_deciding(self.rows))} over {len(self.files)} files: "
-            f"{', '.join(ranks)}."
+            f"Recommended: {' or '.join(first)}, with the best mean rank by "
+            f"{_title(_deciding(self.rows))} over {len(self.files)} files: {listed}."
         )
 
     def writers(self, path: TauPath | None) -> dict[str, Writer]:

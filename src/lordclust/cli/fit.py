@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,21 +19,13 @@ from lordclust.cli.exits import (
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
+    ResultOptions,
     checkpoint_option,
-    force_option,
     input_options,
     is_precomputed,
-    join_option,
-    json_option,
-    names_option,
-    output_option,
-    proba_option,
-    profiles_option,
-    quiet_option,
-    report_option,
     request_options,
+    result_options,
     scale_option,
-    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -67,23 +59,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="One of `lordclust list methods`.",
 )
-@output_option
-@proba_option
-@profiles_option
-@names_option
-@join_option
-@click.option("--model", metavar="FILE", help="Model for `lordclust predict`.")
-@report_option
-@title_option
-@json_option
 @click.option(
     "--strict",
     is_flag=True,
     help="If the solver did not converge, write nothing and exit with code 4.",
 )
 @checkpoint_option
-@force_option
-@quiet_option
+@result_options
 def fit(
     input_: str,
     request: FitRequest,
@@ -93,19 +75,9 @@ def fit(
     links: str | None,
     scale: str,
     method: str,
-    output: str | None,
-    proba: str | None,
-    profiles: str | None,
-    names: list[str] | None,
-    join: bool,
-    model: str | None,
-    report: str | None,
-    title: str | None,
-    json_: str | None,
     strict: bool,
     checkpoint: str | None,
-    force: bool,
-    quiet: bool,
+    wanted: ResultOptions,
 ) -> None:
     """Cluster the samples in INPUT, a file, or - for stdin.
 
@@ -130,24 +102,23 @@ def fit(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not converged
     (--strict), 130 interrupted.
     """
-    targets = run_targets(output, proba, profiles, model, report, json_)
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
-    outputs = Outputs(targets, inputs, force=force, checkpoint=checkpoint)
+    outputs = Outputs(wanted.targets, inputs, force=wanted.force, checkpoint=checkpoint)
     estimator = _make_estimator(input_, method, request, reading, outputs)
     if links is not None:
         _set_links(method, estimator, links)
-    look = Look(check_named(names, request.n_clusters), title, join)
+    check_named(wanted.names, request.n_clusters)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_shown
     from lordclust.cli.links import Pairs, read_pairs
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_join
 
-    with Display(quiet=quiet) as display, interruptible() as interrupts:
+    with Display(quiet=wanted.quiet) as display, interruptible() as interrupts:
         samples, preparation = read_input(
-            input_, request, reading, scale, display, cells=join
+            input_, request, reading, scale, display, cells=wanted.join
         )
-        if join:
+        if wanted.join:
             check_join(samples)
         files = (must_link, cannot_link)
         pairs = Pairs(*(read_pairs(file, samples) if file else None for file in files))
@@ -161,12 +132,12 @@ def fit(
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = run_writers(run, path, look)
+        writers = run_writers(run, path, wanted)
         outputs.write(writers, interrupts)
-    if not quiet:
+    if not wanted.quiet:
         for line in summary.lines(run):
             say(line)
-    outputs.finish(writers, quiet=quiet)
+    outputs.finish(writers, quiet=wanted.quiet)
     if interrupted:
         kept = "Interrupted; the best result so far has been kept."
         raise Failure(kept + how_to_resume(checkpoint), INTERRUPTED)
@@ -175,45 +146,16 @@ def fit(
         raise Failure(COMPLETE, INTERRUPTED)
 
 
-def run_targets(
-    output: str | None,
-    proba: str | None,
-    profiles: str | None,
-    model: str | None,
-    report: str | None,
-    json_: str | None,
-) -> dict[str, str | None]:
-    """Return the file for each option; labels go to stdout if nothing else does."""
-    if output is None and "-" not in (json_, profiles):
-        output = "-"
-    return {
-        "--output": output,
-        "--proba": proba,
-        "--profiles": profiles,
-        "--model": model,
-        "--report": report,
-        "--json": json_,
-    }
-
-
-class Look(NamedTuple):
-    """How the outputs present the clusters."""
-
-    names: list[str] | None
-    title: str | None
-    join: bool
-
-
-def check_named(names: list[str] | None, k: int | None) -> list[str] | None:
-    """Return the names of the clusters; raise an error if they cannot be used."""
+def check_named(names: list[str] | None, k: int | None) -> None:
+    """Raise an error if names of clusters cannot be used."""
     from lordclust.profiles import check_names
 
     if names is None:
-        return None
+        return
     if k is None:
         raise click.UsageError("--names needs a number of clusters, got -k auto.")
     try:
-        return check_names(names, k)
+        check_names(names, k)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
 
@@ -282,7 +224,9 @@ def _check_result(run: Run, outputs: Outputs, *, strict: bool) -> None:
         raise Failure(f"--proba: the method {run.method} computes no probabilities.")
 
 
-def run_writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]:
+def run_writers(
+    run: Run, path: TauPath | None, look: ResultOptions
+) -> dict[str, Writer]:
     """Return the function that writes each output."""
     from lordclust import files
     from lordclust.cli import pages, summary, tables
@@ -298,6 +242,7 @@ def run_writers(run: Run, path: TauPath | None, look: Look) -> dict[str, Writer]
         extras = {
             "preparation": None if samples.precomputed else run.preparation.to_json(),
             "names": samples.names,
+            "id": samples.id_name,
             "clusters": look.names,
         }
         model.save(file, force=force, extras=extras)

@@ -165,6 +165,38 @@ class FitRequest:
     jobs: int | None
 
 
+@dataclass(frozen=True)
+class ResultOptions:
+    """What is written about a fit, and how it presents the clusters."""
+
+    output: str | None
+    proba: str | None
+    profiles: str | None
+    names: list[str] | None
+    join: bool
+    model: str | None
+    report: str | None
+    title: str | None
+    json_: str | None
+    force: bool
+    quiet: bool
+
+    @property
+    def targets(self) -> dict[str, str | None]:
+        """The file for each option; labels go to stdout if nothing else does."""
+        output = self.output
+        if output is None and "-" not in (self.json_, self.profiles):
+            output = "-"
+        return {
+            "--output": output,
+            "--proba": self.proba,
+            "--profiles": self.profiles,
+            "--model": self.model,
+            "--report": self.report,
+            "--json": self.json_,
+        }
+
+
 def counted(request: FitRequest) -> int:
     """Return the number of clusters, for commands that cannot choose it."""
     if request.n_clusters is None:
@@ -397,6 +429,23 @@ names_option = click.option(
 )
 
 
+_RESULT_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "output": output_option,
+    "proba": proba_option,
+    "profiles": profiles_option,
+    "names": names_option,
+    "join": join_option,
+    "model": click.option(
+        "--model", metavar="FILE", help="Model for `lordclust predict`."
+    ),
+    "report": report_option,
+    "title": title_option,
+    "json_": json_option,
+    "force": force_option,
+    "quiet": quiet_option,
+}
+
+
 def input_options(*without: str) -> Callable[[Command], Command]:
     """Add the options for reading INPUT, which a command receives as ``reading``."""
     return _as_record(InputOptions, "reading", _INPUT_OPTIONS, without)
@@ -414,8 +463,13 @@ def request_options(*without: str) -> Callable[[Command], Command]:
     return _as_record(FitRequest, "request", _REQUEST_OPTIONS, without)
 
 
+def result_options(command: Command) -> Command:
+    """Add the options for the outputs of a fit, which it receives as ``wanted``."""
+    return _as_record(ResultOptions, "wanted", _RESULT_OPTIONS, ())(command)
+
+
 def _as_record(
-    record: type[InputOptions] | type[FitRequest],
+    record: type[InputOptions] | type[FitRequest] | type[ResultOptions],
     name: str,
     options: dict[str, Callable[[Any], Any]],
     without: tuple[str, ...],

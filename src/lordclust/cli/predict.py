@@ -102,17 +102,21 @@ def predict(
         P, name = None, type(saved.model).__name__
         if hasattr(saved.model, "predict_proba"):
             P = saved.model.predict_proba(samples.X)
-        elif proba is not None or proportions is not None or cluster_sizes is not None:
+        elif proba is not None:
+            raise InputError(
+                model, f"{name} computes no probabilities. Leave --proba out."
+            )
+        exact = proportions is not None or cluster_sizes is not None
+        if exact and not hasattr(saved.model, "assign"):
             raise InputError(
                 model,
-                f"{name} computes no probabilities, which --proba, --proportions and "
-                "--cluster-sizes need. Leave them out.",
+                f"{name} cannot meet --proportions or --cluster-sizes. Leave them out.",
             )
         if outliers and not hasattr(saved.model, "novelty"):
             raise InputError(
                 model, f"{name} does not recognise outliers. Leave --outliers out."
             )
-        if proportions is None and cluster_sizes is None:
+        if not exact:
             options = {"outliers": True} if outliers else {}
             labels = saved.model.predict(samples.X, **options)
         else:

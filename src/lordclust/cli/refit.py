@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,19 +12,11 @@ from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, s
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
+    ResultOptions,
     clusters,
-    force_option,
     input_options,
-    join_option,
-    json_option,
-    names_option,
-    output_option,
-    proba_option,
-    profiles_option,
-    quiet_option,
-    report_option,
     request_options,
-    title_option,
+    result_options,
 )
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
@@ -39,7 +32,7 @@ REPLACED = ("proportions", "cluster_sizes", "size_min", "size_max", "outliers")
 
 
 @click.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model_", metavar="MODEL")
 @click.argument("input_", metavar="INPUT")
 @click.option(
     "-k",
@@ -58,35 +51,15 @@ REPLACED = ("proportions", "cluster_sizes", "size_min", "size_max", "outliers")
     "n_clusters", "strength", "rounding", "tau", "affinity", "neighbors", "seed"
 )
 @input_options("precomputed", "drop", "categorical", "missing")
-@output_option
-@proba_option
-@profiles_option
-@names_option
-@join_option
-@click.option("--model", "new_model", metavar="FILE", help="The new model.")
-@report_option
-@title_option
-@json_option
-@force_option
-@quiet_option
+@result_options
 def refit(
-    model: str,
+    model_: str,
     input_: str,
     k: tuple[int | None] | None,
     add: bool,
     request: FitRequest,
     reading: InputOptions,
-    output: str | None,
-    proba: str | None,
-    profiles: str | None,
-    names: list[str] | None,
-    join: bool,
-    new_model: str | None,
-    report: str | None,
-    title: str | None,
-    json_: str | None,
-    force: bool,
-    quiet: bool,
+    wanted: ResultOptions,
 ) -> None:
     """Fit MODEL, made by `lordclust fit`, to the samples in INPUT.
 
@@ -103,10 +76,9 @@ def refit(
       lordclust fit may.csv -k 4 -o may-labels.csv --model may.lord
       lordclust refit may.lord june.csv -o june-labels.csv --model june.lord
     """
-    from lordclust.cli.fit import Look, check_named, run_targets, run_writers
+    from lordclust.cli.fit import check_named, run_writers
 
-    targets = run_targets(output, proba, profiles, new_model, report, json_)
-    outputs = Outputs(targets, (model, input_), force=force)
+    outputs = Outputs(wanted.targets, (model_, input_), force=wanted.force)
     if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
         raise click.UsageError("--model and --report need a file, not stdout.")
     from lordclust.cli import pages, summary
@@ -116,14 +88,14 @@ def refit(
     from lordclust.methods._refit import keep_numbers
 
     check_formats(outputs, "--output", "--proba", "--profiles")
-    with Display(quiet=quiet) as display, interruptible() as interrupts:
-        display.stage(f"Reading {model}")
-        saved = SavedModel.read(model)
+    with Display(quiet=wanted.quiet) as display, interruptible() as interrupts:
+        display.stage(f"Reading {model_}")
+        saved = SavedModel.read(model_)
         estimator = _unfitted(saved, k, request)
-        names = check_named(names, estimator.n_clusters or None)
+        check_named(wanted.names, estimator.n_clusters or None)
         display.stage(f"Reading {input_}")
-        new, preparation = _read(saved, input_, reading, join)
-        if join:
+        new, preparation = _read(saved, input_, reading, wanted.join)
+        if wanted.join:
             check_join(new)
         samples = saved.with_fitted(new) if add else new
         fitted = fit_shown(estimator, samples, display, interrupts)
@@ -133,23 +105,24 @@ def refit(
         fixed = samples.known is not None
         keep_numbers(saved.model, estimator, samples.X, rows, fixed=fixed)
         extras = getattr(estimator, "extras_", None) or {}
-        names = names or extras.get("clusters")
+        wanted = replace(wanted, names=wanted.names or extras.get("clusters"))
         method = type(estimator).__name__.lower()
         run = summary.Run(method, None, samples, preparation, fitted, interrupted)
         path = None
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
             display.stage("Drawing the report")
-        writers = run_writers(run, path, Look(names, title, join)) | sample_writers(
+        writers = run_writers(run, path, wanted) | sample_writers(
             new, estimator.labels_[old:], estimator.membership_[old:],
-            names=names, join=join, before=estimator.change_.old_labels[old:],
+            names=wanted.names, join=wanted.join,
+            before=estimator.change_.old_labels[old:],
         )  # fmt: skip
         outputs.write(writers, interrupts)
-    if not quiet:
+    if not wanted.quiet:
         for line in summary.lines(run):
             say(line)
         say(str(estimator.change_))
-    outputs.finish(writers, quiet=quiet)
+    outputs.finish(writers, quiet=wanted.quiet)
     if interrupted:
         kept = "Interrupted; the best result so far has been kept."
         raise Failure(kept, INTERRUPTED)

@@ -33,6 +33,7 @@ class SavedModel:
     names: list[str] | None
     preparation: Preparation | None
     clusters: list[str] | None  # their names
+    id_name: str | None = None
 
     @classmethod
     def read(cls, path: str) -> SavedModel:
@@ -46,7 +47,9 @@ class SavedModel:
         clusters = texts(extras.get("clusters"))
         if clusters is not None and len(clusters) != len(model.sizes_):
             clusters = None
-        return cls(path, model, texts(extras.get("names")), preparation, clusters)
+        names, id_name = texts(extras.get("names")), extras.get("id")
+        id_name = id_name if isinstance(id_name, str) else None
+        return cls(path, model, names, preparation, clusters, id_name)
 
     @property
     def weight(self) -> FloatArray | None:
@@ -67,6 +70,7 @@ class SavedModel:
             levels = list(how.levels) or None
             reading = replace(reading, categorical=levels, missing=how.missing)
         kinds = dict(zip(names or (), (how and how.kinds) or (), strict=False))
+        kinds |= {} if self.id_name is None else {self.id_name: "id"}
         samples = read_samples(
             source, reading, precomputed=False, cells=cells, kinds=kinds
         )

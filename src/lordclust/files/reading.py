@@ -99,7 +99,8 @@ def read(
     decimal : {".", ","}, optional
         The decimal sign of numbers such as 1,234 where columns do not tell.
     kinds : dict of str to str, optional
-        ``Table.kinds`` of an earlier file by name, for columns that do not tell.
+        ``Table.kinds`` of an earlier file by name, for columns that do not tell; "id"
+        is the column of ids, if there is one of that name.
     cells : bool, default=False
         Keep all cells of csv, tsv and xlsx as text in ``Table.cells``.
 

@@ -148,6 +148,9 @@ class Roles:
             return [position(c, names, width, path, what) for c in listed(columns)]
 
         ids = options.id_column
+        if ids is None:
+            earlier = (c for c, kind in options.kinds.items() if kind == "id")
+            ids = next((c for c in earlier if c in (names or ())), None)
         return cls(
             names,
             width,

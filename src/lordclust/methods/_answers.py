@@ -17,7 +17,7 @@ from lordclust._core.typing import (
     IntArray,
     Samples,
 )
-from lordclust._core.validation import check_count, check_not_both, check_proportions
+from lordclust._core.validation import check_count
 from lordclust.methods._base import NAN, Clusterer
 from lordclust.result import ConfusablePair
 from lordclust.rounding.confusion import confusable_pairs
@@ -27,14 +27,7 @@ from lordclust.rounding.labels import (
     normalized_entropy,
     top_entries,
 )
-from lordclust.rounding.transport import (
-    Bounds,
-    assign_sizes,
-    check_bounds,
-    check_sizes,
-    sizes_from,
-    whole_sizes,
-)
+from lordclust.rounding.transport import assign_sizes, batch_sizes
 
 if TYPE_CHECKING:  # loaded on first use: a fit does not need it
     from lordclust.graph.novelty import Novelty
@@ -232,22 +225,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         P = self._predicted(X)
         P = P.toarray() if sparse.issparse(P) else P
-        m, k = P.shape
-        sizes: IntArray | Bounds
-        if size_min is not None or size_max is not None:
-            for name, other in (
-                ("proportions", proportions),
-                ("cluster_sizes", cluster_sizes),
-            ):
-                check_not_both(other, name, "size_min or size_max")
-            sizes = check_bounds(size_min, size_max, k, m, least=0)
-        elif cluster_sizes is not None:
-            check_not_both(proportions, "proportions", "cluster_sizes")
-            sizes = check_sizes(cluster_sizes, k, m, name="cluster_sizes")
-        elif proportions is not None:
-            sizes = sizes_from(check_proportions(proportions, k), m)
-        else:
-            sizes = whole_sizes(self.proportions_, m)
+        sizes = batch_sizes(
+            self.proportions_, len(P), proportions, cluster_sizes, size_min, size_max
+        )
         return assign_sizes(-P, sizes)
 
     # -- pairs and blocks ---------------------------------------------------------

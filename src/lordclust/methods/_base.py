@@ -1,5 +1,6 @@
 """Base classes of all estimators: input, restarts, and fitted attributes."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -35,6 +36,8 @@ from lordclust.methods._saving import SavedModel
 from lordclust.result import Run
 from lordclust.rounding.labels import canonical_order, kmeans_labels
 from lordclust.solver.arrays import from_tensor
+
+LOG = logging.getLogger("lordclust.fit")
 
 Rngs = list[np.random.Generator]
 #: The metric of samples with missing values.
@@ -101,9 +104,15 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
                     copy=reset,  # what is kept must not change with the caller's array
                     ensure_all_finite="allow-nan" if self._has_metric(NAN) else True,
                 )  # fmt: skip
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
             check_columns(X)
-            raise
+            if "contains NaN" not in str(error):
+                raise
+            hint = ', or pass metric="nan_euclidean"' if hasattr(self, "metric") else ""
+            raise ValueError(
+                f"{str(error).splitlines()[0]} Fill in missing values, for example "
+                f"with sklearn.impute.SimpleImputer{hint}."
+            ) from None
         if found.dtype.kind == "O":  # of polars
             check_columns(X)
         csr = sparse.issparse(found) and found.format == "csr"
@@ -278,6 +287,7 @@ class RestartClusterer(Clusterer):
             if best is None or self._merit(run) > self._merit(best):
                 best = run
             found = f"objective {run.objective:.6g}"
+            LOG.debug("start %d: %s", len(objectives), found)
             if callbacks.step(self, "start", 1 / self._n_starts(), found):
                 break
         assert best is not None, "a method yields at least one run"  # for mypy  # nosec B101
@@ -300,6 +310,11 @@ class RestartClusterer(Clusterer):
             self.membership_ = run.membership
         for name, value in (run.columns | run.fitted).items():
             setattr(self, name, value)
+        LOG.info(
+            "%s: %d samples in clusters of %s; objective %.6g, %d iterations",
+            type(self).__name__, len(self.labels_), self.sizes_.tolist(),
+            self.objective_, self.n_iter_,
+        )  # fmt: skip
         self._warn(run, k)
         return self
 

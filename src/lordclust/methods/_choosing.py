@@ -120,9 +120,9 @@ def _within(
         # Soft shares are those that were reached.
         mu = omega.mu if omega.exact else cell_of(best.labels, problem).omega.mu
         S, weight = problem.S, omega.weight
-        stability = partition_stability(
-            S, best.labels, search.rivals(), len(omega.mu), weight
-        )
+        # Labels that were given were compared with nothing so far.
+        rivals = search.rivals() if search.found else [search.seeds.cut]
+        stability = partition_stability(S, best.labels, rivals, len(omega.mu), weight)
         P = calibrated(
             S, best.labels, mu, weight, stability,
             known=omega.known, mixture=best.mixture, n_threads=n_threads,

@@ -31,7 +31,8 @@ class RefitModel:
         For data that arrive every month: the clusters of X are found independently of
         the old ones, and then numbered like those with which they have the most samples
         in common. Further clusters get further numbers. If there are fewer, some old
-        clusters are gone, and the later ones move up.
+        clusters are gone, and the later ones move up; if there are as many, a new
+        cluster may get the number, but not the name, of one that is gone.
 
         Parameters
         ----------
@@ -214,6 +215,12 @@ def _keep_names(old: Any, new: Any, number: IntArray) -> None:
         return
     new.extras_ = dict(extras)
     if names := extras.get("clusters"):
-        kept = [names[j] for j in np.argsort(number)][: new.n_clusters_]
+        common = np.diag(new.change_.table)  # 0 if another cluster has the number
+        kept = [
+            names[j] if found else f"Segment {place}"
+            for place, (j, found) in enumerate(
+                zip(np.argsort(number), common, strict=False)
+            )
+        ]
         more = [f"Segment {j}" for j in range(len(kept), new.n_clusters_)]
         new.extras_["clusters"] = kept + more

@@ -15,6 +15,8 @@ from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.result import Run
 from lordclust.rounding.transport import (
     Bounds,
+    assign_sizes,
+    batch_sizes,
     check_bounds,
     check_sizes,
     priced_assignment,
@@ -33,7 +35,10 @@ class BalancedKMeans(RestartClusterer):
     by alternation: centres are means, and labels are the partition of least total
     squared distance with these sizes. The problem and the scheme are those of [1]_,
     which finds the labels by the Hungarian method, O(n^3); here our own exact solver
-    works on n x k costs (``lordclust.rounding.transport``), and sizes may differ.
+    works on n x k costs (``lordclust.rounding.transport``), and sizes may differ. Where
+    the alternation ends, labels are found once more with costs that foresee how the
+    centres move with a sample, as Hartigan's method does; if these labels are better,
+    it goes on from them.
 
     Parameters
     ----------
@@ -77,9 +82,7 @@ class BalancedKMeans(RestartClusterer):
     -----
     An iteration costs O(ndk), and a shortest path among k clusters for every sample
     that must move; prices are reused, so that later iterations need few. Memory is
-    O(nd + nk). It ends at a local optimum, a partition that neither step improves.
-
-    There is no ``predict``: the cluster of a sample depends on all others.
+    O(nd + nk). It ends at a local optimum, a partition that no step improves.
 
     References
     ----------
@@ -172,6 +175,51 @@ class BalancedKMeans(RestartClusterer):
         X = self._check_X(X, reset=False)
         return np.asarray(pairwise_distances_argmin(X, self.cluster_centers_))
 
+    def assign(
+        self,
+        X: Graph,
+        *,
+        proportions: ArrayLike | None = None,
+        cluster_sizes: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
+    ) -> IntArray:
+        """Return labels of a batch of samples with the requested sizes.
+
+        Of all labels with these sizes, they have the least sum of squared distances to
+        the centres. Unlike in ``predict``, a sample's label depends on the whole batch.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d)
+            Samples.
+        proportions : array-like of shape (n_clusters,), optional
+            Shares of the clusters in the batch. By default those of the fit.
+        cluster_sizes : array-like of int, shape (n_clusters,), optional
+            How many samples of the batch each cluster gets; 0 is allowed.
+        size_min, size_max : float or array-like of shape (n_clusters,), optional
+            Bounds on the sizes in the batch, instead of exact ones.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+
+        Examples
+        --------
+        >>> from lordclust.methods import BalancedKMeans
+        >>> model = BalancedKMeans(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> model.assign([[0.5], [1.5], [4.8], [8.0]], cluster_sizes=[3, 1])
+        array([0, 0, 0, 1])
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        sizes = batch_sizes(
+            self.sizes_ / self.sizes_.sum(), X.shape[0], proportions, cluster_sizes,
+            size_min, size_max,
+        )  # fmt: skip
+        C = self.cluster_centers_
+        return assign_sizes((C * C).sum(axis=1) - 2 * (X @ C.T), sizes)
+
     def _find_bounds(self, k: int, n: int) -> Bounds:
         """Return the bounds on the sizes, which are equal if the sizes are given."""
         if self.size_min is not None or self.size_max is not None:
@@ -205,18 +253,20 @@ class Lloyd(NamedTuple):
 def balanced_lloyd(
     X: Graph, bounds: Bounds, C: FloatArray, *, tol: float = 1e-6, max_iter: int = 300
 ) -> Lloyd:
-    """Alternate labels and centres from C until neither lowers the inertia.
+    """Alternate labels and centres from C until no step lowers the inertia.
 
     X is in float64, dense or sparse, and centred, so that no digits are lost.
     """
-    square = float(X.multiply(X).sum() if sparse.issparse(X) else (X * X).sum())
     n, k = X.shape[0], len(C)
+    squares = np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1))
     labels: IntArray = np.empty(0, dtype=np.int64)
     prices, inertia, history = None, np.inf, list[float]()
-    converged = False
+    settled = converged = False
     while not converged and len(history) < max_iter:
         # Without ||x_i||^2, which is the same for all clusters.
         cost = (C * C).sum(axis=1) - 2 * (X @ C.T)
+        if settled:
+            cost = _with_moving_centers(cost + squares[:, None], labels)
         found, prices = priced_assignment(cost, bounds, prices)
         sizes = np.bincount(found, minlength=k)
         Y = sparse.csr_array((np.ones(n), found, np.arange(n + 1)), (n, k))
@@ -224,13 +274,26 @@ def balanced_lloyd(
         sums = sums.toarray() if sparse.issparse(sums) else sums
         means = np.asarray(sums / np.maximum(sizes, 1)[:, None])
         means[sizes == 0] = C[sizes == 0]  # an empty cluster keeps its centre
-        last = inertia
-        inertia = max(0.0, square - float(sizes @ (means * means).sum(axis=1)))
-        converged = not inertia < (1 - tol) * last
-        if inertia < last:
-            labels, C = found, means
+        reached = max(0.0, float(squares.sum() - sizes @ (means * means).sum(axis=1)))
+        stays = not reached < (1 - tol) * inertia
+        if reached < inertia:
+            labels, C, inertia = found, means, reached
             history.append(inertia)
+        settled, converged = stays, settled and stays
     return Lloyd(labels, C, np.array(history), converged)
+
+
+def _with_moving_centers(squares: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the change of the inertia if one sample leaves or joins a cluster.
+
+    To leave a cluster of m samples saves m / (m - 1) times its squared distance, to
+    join one costs m / (m + 1) times that. Several moves at once cost more or less.
+    """
+    sizes = np.bincount(labels, minlength=squares.shape[1])
+    cost = squares * (sizes / (sizes + 1))
+    own = np.arange(len(labels)), labels
+    cost[own] = squares[own] * (sizes / np.maximum(sizes - 1, 1))[labels]
+    return cost
 
 
 def _start(

@@ -606,7 +606,9 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
 
         Solves the fitted problem again along other paths to ``tau_``: from other
         random points, at other first taus, in other steps. If the objective has several
-        good optima, they end in different ones. Each path costs about one fit.
+        good optima, they end in different ones. Paths that end in a worse optimum than
+        the fitted model say little: ``as_good`` tells them apart. Each path costs about
+        one fit.
 
         Parameters
         ----------
@@ -620,7 +622,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
         agreement : Agreement
             For each sample the fraction of paths that give it the same label (with
             clusters matched), the mean adjusted Rand index between all of them, their
-            labels and their objectives.
+            labels, their objectives, and which of these are as good as the model's.
 
         Examples
         --------
@@ -647,7 +649,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
             labels.append(numbered(P, shares, omega, exact, demands=demands)[1])
         objectives = [end.objective for end in ends]
         own = np.where(self.labels_ < 0, labels_from(self.membership_), self.labels_)
-        return compared(own, labels, objectives, len(self.sizes_))
+        return compared(own, float(self.objective_), labels, objectives)
 
 
 class LoRD(DoublyStochasticClusterer, texts=BLoRD):

@@ -242,6 +242,7 @@ def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
         "levels": levels,
         "soft": snapshots.soft,
         "calibrated": snapshots.calibrated,
+        "chosen": snapshots.chosen,
         "clusters": packed(clusters),
         "parts": packed(parts),
         "shares": None if shares is None else [round(float(s), 6) for s in shares],

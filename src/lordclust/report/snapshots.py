@@ -49,7 +49,7 @@ class Snapshots:
     start : int
         The snapshot that is shown first: the model's own, or the last.
     shares : ndarray of shape (k,) or None
-        The requested shares of the samples.
+        The requested or chosen shares of the samples.
     weight : ndarray of shape (n,)
         Sample weights, 1 on average.
     outliers : ndarray of bool, shape (n,)
@@ -61,6 +61,8 @@ class Snapshots:
         Whether there are probabilities, not only labels.
     calibrated : bool
         Whether those of the model are calibrated, so that they are not those at a tau.
+    chosen : bool
+        Whether the shares were chosen automatically.
     """
 
     all: list[Snapshot]
@@ -71,6 +73,7 @@ class Snapshots:
     parents: IntArray | None = None
     soft: bool = True
     calibrated: bool = False
+    chosen: bool = False
 
     @property
     def n(self) -> int:
@@ -122,6 +125,7 @@ def take_snapshots(model: Estimator | Layers | None, path: TauPath | None) -> Sn
     return Snapshots(
         found, found.index(own), shares_of(model), weight, outliers,
         soft=hasattr(model, "membership_"), calibrated=_is_calibrated(model),
+        chosen=is_auto(getattr(model, "proportions", None)),
     )  # fmt: skip
 
 

@@ -5,7 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from lordclust._core.typing import ArrayLike, FloatArray, IntArray
-from lordclust._core.validation import check_count, check_proportions, to_array
+from lordclust._core.validation import (
+    check_count,
+    check_not_both,
+    check_proportions,
+    to_array,
+)
 from lordclust.rounding.labels import canonical_order
 
 #: Remainders of n * share closer than this are equal up to rounding.
@@ -241,3 +246,25 @@ def _cheapest(
     target = np.where(price == 0, np.clip(sizes, *bounds), at_bound)
     surplus = sizes - target
     return labels, np.append(surplus, -surplus.sum()), target
+
+
+def batch_sizes(
+    shares: FloatArray,
+    m: int,
+    proportions: ArrayLike | None,
+    cluster_sizes: ArrayLike | None,
+    size_min: ArrayLike | None,
+    size_max: ArrayLike | None,
+) -> IntArray | Bounds:
+    """Return sizes, or bounds, for a batch of m samples; by default the shares."""
+    k = len(shares)
+    if size_min is not None or size_max is not None:
+        check_not_both(proportions, "proportions", "size_min or size_max")
+        check_not_both(cluster_sizes, "cluster_sizes", "size_min or size_max")
+        return check_bounds(size_min, size_max, k, m, least=0)
+    if cluster_sizes is not None:
+        check_not_both(proportions, "proportions", "cluster_sizes")
+        return check_sizes(cluster_sizes, k, m, name="cluster_sizes")
+    if proportions is not None:
+        return sizes_from(check_proportions(proportions, k), m)
+    return whole_sizes(shares, m)

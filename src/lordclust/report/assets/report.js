@@ -31,6 +31,7 @@
 
   const percent = (p) => (p > 0 && p < 0.005 ? "<1%" : `${Math.round(100 * p)}%`);
   const count = (x) => x.toLocaleString("en");
+  const called = (j) => data.names?.[j] ?? `${j}`;
 
   // -- state and colours -------------------------------------------------------
 
@@ -240,10 +241,10 @@
     if (data.classes) tip.append(make("span", "class", `class ${data.classes[i]}`));
     if (outliers.has(i)) tip.append(make("span", "class", "outlier"));
     const shown = data.soft ? chances(i).slice(0, 4).filter(([, p]) => p >= 0.005) : [];
-    if (!data.soft && !outliers.has(i)) tip.append(make("span", "class", `cluster ${labelOf(i)}`));
+    if (!data.soft && !outliers.has(i)) tip.append(make("span", "class", `cluster ${called(labelOf(i))}`));
     for (const [j, p] of shown) {
       const row = make("div", "row");
-      row.append(dot(j), make("span", "", `${j}`), bar(p, colour(j)), make("span", "p", percent(p)));
+      row.append(dot(j), make("span", "name", called(j)), bar(p, colour(j)), make("span", "p", percent(p)));
       tip.append(row);
     }
     const others = 1 - shown.reduce((sum, [, p]) => sum + p, 0);
@@ -417,6 +418,7 @@
   const rows = [];
 
   function makeSizes() {
+    document.body.classList.toggle("named", Boolean(data.names));
     $("sizes").style.setProperty("--widest", `${Math.max(5, count(n).length)}ch`);
     for (const j of nested ? data.ring : Array(k).keys()) {
       const button = make("button");
@@ -428,9 +430,8 @@
       if (data.shares) line.append(tick);
       const mark = dot(j);
       const size = make("span", "p");
-      row.append(mark, make("span", "", `${j}`), line, size);
+      row.append(mark, make("span", "name", called(j)), line, size);
       button.append(row);
-      if (data.names) button.append(make("small", "", data.names[j]));
       button.addEventListener("click", () => {
         state.cluster = state.cluster === j ? null : j;
         draw();
@@ -438,9 +439,8 @@
       $("sizes").append(button);
       rows[j] = { button, mark, inner: line.firstChild, tick, size };
     }
-    $("sizes-note").textContent = data.shares
-      ? "Samples per cluster; ticks show the requested shares. Click to highlight a cluster."
-      : "Samples per cluster. Click to highlight a cluster.";
+    const ticks = data.shares ? `; ticks show the ${data.chosen ? "chosen" : "requested"} shares` : "";
+    $("sizes-note").append(`Samples per cluster${ticks}.`, make("span", "screen", " Click to highlight a cluster."));
   }
 
   function drawSizes() {
@@ -449,10 +449,10 @@
     const largest = Math.max(...data.sizes[nested ? state.frame : data.start], ...(data.shares ?? []).map((s) => s * inside), 1);
     const scale = 1 / (1.25 * largest);
     rows.forEach(({ button, mark, inner, tick, size }, j) => {
-      const requested = data.shares ? `, requested share ${(100 * data.shares[j]).toFixed(1)}%` : "";
+      const requested = data.shares ? `, ${data.chosen ? "chosen" : "requested"} share ${(100 * data.shares[j]).toFixed(1)}%` : "";
       button.hidden = j >= now();
       button.setAttribute("aria-pressed", String(state.cluster === j));
-      button.setAttribute("aria-label", `cluster ${j}: ${count(sizes[j])} samples${requested}`);
+      button.setAttribute("aria-label", `cluster ${called(j)}: ${count(sizes[j])} samples${requested}`);
       button.title = `${(100 * sizes[j] / n).toFixed(1)}% of the samples${requested}`;
       mark.style.background = inner.style.background = colour(j);
       inner.style.width = `${100 * Math.min(1, sizes[j] * scale)}%`;
@@ -535,8 +535,8 @@
       const item = make("li"), button = make("button"), who = make("div", "who");
       button.type = "button";
       button.title = `uncertainty ${entropy.toFixed(2)}`;
-      who.append(make("span", "", data.ids[i]), make("span", "", `${a} or ${b}`));
-      button.setAttribute("aria-label", `${data.ids[i]}: cluster ${a} ${percent(p)}, cluster ${b} ${percent(q)}`);
+      who.append(make("span", "", data.ids[i]), make("span", "", `${called(a)} or ${called(b)}`));
+      button.setAttribute("aria-label", `${data.ids[i]}: cluster ${called(a)} ${percent(p)}, cluster ${called(b)} ${percent(q)}`);
       button.append(who, stack(i));
       for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => seek(i));
       button.addEventListener("click", () => show(i));
@@ -552,7 +552,7 @@
     $("pairs-note").textContent = found.length ? "Pairs of clusters, and the fraction of the smaller one that they share." : "";
     $("pairs").replaceChildren(...found.map(([a, b, share]) => {
       const item = make("li"), two = make("span", "two");
-      two.append(dot(a), make("span", "", `${a} and ${b}`), dot(b));
+      two.append(dot(a), make("span", "", `${called(a)} and ${called(b)}`), dot(b));
       item.append(two, bar(share), make("span", "p", percent(share)));
       return item;
     }));
