@@ -72,8 +72,8 @@ def size(P: Any) -> int:
 def part(results: Results) -> str:
     """Return the part of the guide on many clusters."""
     return (
-        f"{N:,} samples of {K} Gaussians in 32 dimensions, fitted with `BLoRD({K})`, and "
-        f"with `tau={TAU}, start=labels` from the labels of MiniBatchKMeans "
+        f"{N:,} samples of {K} Gaussians in 32 dimensions, fitted with `BLoRD({K})`, "
+        f"and with `tau={TAU}, start=labels` from the labels of MiniBatchKMeans "
         f"({where(results)}). The peak is that of the process, including the graph of "
         f"neighbours.\n\n{table(results['rows'])}"
     )
