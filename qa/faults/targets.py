@@ -175,6 +175,7 @@ CHECKS: dict[str, Callable[[bytes, Path], None]] = {
     ".jsonl": _lines,
     ".lord": _archive,
     ".ckpt": _archive,
+    ".outputs": lambda data, path: json.loads(data),
     ".html": _page,
     ".md": _text,
     ".npy": lambda data, path: np.load(path),

@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
             inputs -= record.done
         if inputs > 0:
             rows.append(run(name, inputs, seconds, options.seed, record))
-    print("\n" + page.table(rows))
+    print("\n" + (page.table(rows) if rows else "nothing to do"))
     failed = sum(row["failures"] for row in rows)
     if failed:
         print(f"\n{failed} inputs failed; python -m qa.fuzz --replay FILE shows one.")

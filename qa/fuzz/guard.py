@@ -24,17 +24,19 @@ def _stop(number: int, frame: Any) -> None:
 
 @contextmanager
 def limits(seconds: float) -> Iterator[None]:
-    """Raise :class:`Hang` after this time; fail if much memory was used.
+    """Raise :class:`Hang` after this CPU time; fail if much memory was used.
 
-    A loop in compiled code receives no signal: the supervisor ends the process then.
+    Time in which other programs run, or the process is stopped, does not count. A loop
+    in compiled code receives no signal, and a process that waits takes no time: the
+    supervisor ends it then.
     """
-    before, handler = _peak(), signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, handler = _peak(), signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, handler)
     grown = _peak() - before
     if grown > MEMORY:
         raise Broken("an input uses little memory", f"{grown / 2**20:.0f} MB")

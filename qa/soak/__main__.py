@@ -93,6 +93,7 @@ class Soak:
             "facts": machine_facts() | {"BLAS threads": blas_threads()},
             "seed": self.seed,
             "minutes": self.minutes,
+            "one arena": True,
             "warm-up minutes": watch.warm_up(self.minutes),
             "growth %": round(self.growth, 4),
             "failures": self.failures,
@@ -124,6 +125,7 @@ def main() -> int:
         page.write()
         return 0
     warnings.simplefilter("ignore")  # an interrupted path warns
+    watch.use_one_arena()
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(options.minutes, options.seed, Path(folder))
         soak.run()

@@ -24,6 +24,16 @@ def write() -> None:
         draw(results, file)
 
 
+#: About the memory that glibc keeps, by whether all threads shared one arena.
+ARENAS = {
+    False: "In this run, threads had arenas of glibc of their own, the free ends of "
+    "which `malloc_trim` does not return: memory that was free but resident. Later "
+    "runs use one arena, so that only memory in use can grow.",
+    True: "All threads share one arena of glibc, because `malloc_trim` does not return "
+    "the free ends of others; memory in use is all that can grow.",
+}
+
+
 def page(results: dict[str, Any]) -> str:
     """Return the page."""
     where = ", ".join(f"{k} {v}" for k, v in results["facts"].items())
@@ -45,6 +55,7 @@ def page(results: dict[str, Any]) -> str:
         f"{files:.2f} %, threads by {threads:.2f} %. "
         f"{failed(results['failures'])} A fixed fit, repeated between the others, gave "
         f"the same bits {results['same bits']} of {results['same bits asked']} times.",
+        ARENAS[results.get("one arena", False)],
         "![Memory over time](soak.png)",
         table(by_step(samples)),
         "The tasks:",

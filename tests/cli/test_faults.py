@@ -21,7 +21,7 @@ from qa.faults.page import PAGE, with_tables
 from qa.faults.runs import Moment
 from qa.faults.runs import run as strike
 from qa.faults.strikes import Campaign
-from qa.faults.targets import TARGETS
+from qa.faults.targets import TARGETS, check_file
 
 COLUMNS = ("--label-column", "class")
 LINUX = pytest.mark.skipif(
@@ -32,6 +32,14 @@ LIMITED = (
     "size = int(sys.argv.pop(1)); "
     "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)); run()"
 )
+
+
+def test_strikes_know_the_record_of_a_run(tmp_path):
+    record = tmp_path / "run.ckpt.outputs"
+    record.write_text("{}")
+    assert check_file(record) == ""
+    record.write_text("")
+    assert check_file(record) != ""
 
 
 @pytest.fixture
@@ -149,7 +157,7 @@ SHORT = """
 import json, sys
 from pathlib import Path
 from qa.faults.strikes import Campaign
-from qa.faults.targets import TARGETS
+from qa.faults.targets import TARGETS, check_file
 campaign = Campaign(TARGETS[0], Path(sys.argv[1]), 9, 0)
 print(json.dumps(campaign.run(3)))
 """
@@ -200,7 +208,7 @@ def test_a_really_full_disk():
 FULL = """
 import json
 from qa.faults.disk import Disk
-from qa.faults.targets import TARGETS
+from qa.faults.targets import TARGETS, check_file
 print(json.dumps(Disk(TARGETS[3]).full((0,))))
 """
 

@@ -264,6 +264,25 @@ def test_a_damaged_record_means_force(run, points, tmp_path, monkeypatch):
         assert run(*arguments, "-o", out).exit_code == 1
 
 
+def test_a_kill_while_the_record_is_written(run, points, tmp_path, monkeypatch):
+    out, file = tmp_path / "out.csv", tmp_path / "run.ckpt"
+    arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)
+    replace = os.replace
+
+    def killed_at_the_record(hidden, path):
+        if path.name.endswith(".outputs"):
+            raise KilledError
+        replace(hidden, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed_at_the_record)
+        with pytest.raises(KilledError):
+            run(*arguments, "-o", out)
+    assert not out.exists()
+    assert run(*arguments, "-o", out).exit_code == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "points.csv"]
+
+
 def test_another_file_in_place_of_the_record_is_kept(run, points, tmp_path):
     file, record = tmp_path / "run.ckpt", tmp_path / "run.ckpt.outputs"
     arguments = ("fit", points, "-k", 3, *COLUMNS, *FIT, "--checkpoint", file)

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, worker_client
 from sklearn.datasets import load_digits, load_iris
 
 from lordclust import BLoRD as LocalBLoRD
@@ -206,6 +206,17 @@ def test_a_fit_in_the_only_thread_of_a_worker(client):
     future = client.submit(fit_in_a_task, DIGITS)
     with pytest.raises(ValueError, match="only thread of its worker"):
         future.result(timeout=60)
+
+
+def fit_in_a_task_that_seceded(X):
+    with worker_client() as client:
+        return BLoRD(2, client=client, **FEW).fit([X]).sizes_
+
+
+def test_a_task_that_gives_its_thread_back_may_fit(client):
+    assert client.submit(fit_in_a_task_that_seceded, DIGITS).result(60).sum() == len(
+        DIGITS
+    )
 
 
 def test_a_client_that_cannot_be_used(client):

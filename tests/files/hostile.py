@@ -73,10 +73,10 @@ def npz(**arrays):
     return stream.getvalue()
 
 
-def packed_npz(X):
+def packed_npz(**arrays):
     """Return a compressed .npz file."""
     stream = io.BytesIO()
-    np.savez_compressed(stream, X=X)
+    np.savez_compressed(stream, **arrays)
     return stream.getvalue()
 
 
@@ -316,11 +316,14 @@ def small_files(mark):
         "claim.npz": zipped({"X.npy": npy((10**12,))}),
         "pickled.npz": zipped({"X.npy": pickled(mark)}),
         "bomb.npz": forged_zip("X.npy", ZEROS * BOMB, BOMB * MB),
-        "narrow.npz": packed_npz(np.zeros((40 * MB, 1), np.int8)),
+        "narrow.npz": packed_npz(X=np.zeros((40 * MB, 1), np.int8)),
         "lie.npz": forged_zip("X.npy", lie, 144),
         "lzma.npz": zipped({"X.npy": npy((2, 1))}, zipfile.ZIP_LZMA),
         "csr.npz": npz(format=b"csr", indptr=[0, 1000], **wild),
         "csc.npz": npz(format=b"csc", indptr=[0, 500, 1000], **wild),
+        "together.npz": packed_npz(
+            format=b"coo", shape=[1, 1], data=np.zeros(20 * MB, np.int8),
+            **dict.fromkeys(["row", "col"], np.zeros(20 * MB, np.int8))),
         "coo.npz": npz(format=b"coo", row=[0], col=[7], data=[1.0], shape=[1, 2]),
         "none.npz": npz(format=b"csc", data=[1.0], indices=[0], indptr=[0, 9**6, 0],
                         shape=[2, 2]),

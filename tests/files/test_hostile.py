@@ -30,6 +30,7 @@ SAID = {
     "claim.npz": "claims an array of shape (1000000000000,)",
     "bomb.npz": "it unpacks to more than the",
     "narrow.npz": "it unpacks to more than the",
+    "together.npz": "it unpacks to more than the",
     "lines.csv.gz": "it cannot be read as csv (CRC check failed",
     "lines.edges.gz": "it cannot be read as edges (CRC check failed",
     "lzma.npz": "compressed in a way that numpy does not use",

@@ -111,6 +111,23 @@ def test_nothing_shows_before_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_is_written_before_the_names_is_complete_at_once(tmp_path):
+    record, path = tmp_path / "record", tmp_path / "t.txt"
+    record.write_text("earlier")
+
+    def before(hidden):
+        with atomic_file(record, force=True, text=True) as file:
+            file.write("this run")
+            file.flush()
+            assert record.read_text() == "earlier"
+        assert record.read_text() == "this run"
+        assert not path.exists()
+
+    with all_or_none(before), atomic_file(path, text=True) as file:
+        file.write("all")
+    assert sorted(p.read_text() for p in tmp_path.iterdir()) == ["all", "this run"]
+
+
 def test_a_file_that_comes_meanwhile_is_kept(tmp_path):
     path = tmp_path / "t.txt"
 

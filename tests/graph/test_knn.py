@@ -326,6 +326,11 @@ class TestCrowds:
         S = KNNGraph(8).build(X).toarray()
         assert np.ptp((S[:40, 40:] > 0).sum(axis=0)) == 0
 
+    def test_distances_that_are_rounded_to_zero_make_no_crowd(self):
+        X = np.random.default_rng(18).standard_normal((18, 3))
+        X[15, 1] = 1e308  # the others are as if they were copies
+        assert KNNGraph().build(X).max() <= 1
+
     def test_without_crowds_nothing_changes(self):
         X = np.random.default_rng(0).standard_normal((60, 2))
         X[1] = X[0]

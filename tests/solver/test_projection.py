@@ -20,6 +20,7 @@ from oracles import (
     transport_projection,
     uniform_mass,
 )
+from qa.fuzz.targets.projection import check
 from strategies import cases, labels, mus, random_feasible
 
 SMALL = range(-6, 1)
@@ -157,6 +158,11 @@ def test_kkt_form_with_the_returned_multipliers(case):
     high = np.where(active, price, -np.inf).max(axis=1)
     assert np.all(high - low <= 1e-9 * size)
     assert np.all(np.where(active, -np.inf, price).max(axis=1) <= low + 1e-9 * size)
+
+
+def test_the_multipliers_of_a_matrix_that_centring_makes_larger():
+    # U = 2e6 is below LARGEST / n, and the deviations from its means are above.
+    check({"n": 40, "k": 6, "seed": 18230, "exponent": 6, "values": "ties"})
 
 
 # -- special shapes ------------------------------------------------------------

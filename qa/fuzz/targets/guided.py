@@ -6,6 +6,7 @@ Needs ``pip install atheris``, which is libFuzzer for Python.
 
 import gzip
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,8 @@ def drive(session: Any, inputs: int, seed: int, end: float) -> None:
     corpus(folder)
 
     def once(data: bytes) -> None:
+        # atheris ends the process when its timer rings, although it has no limit.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
         session.run(case_of(data))
         if session.count >= inputs or time.time() > end:
             session.after()

@@ -11,7 +11,12 @@ from pathlib import Path
 import click
 
 from lordclust.cli.exits import Failure, Interrupts, no_output, say
-from lordclust.files.atomic import all_or_none, check_target, is_stream
+from lordclust.files.atomic import (
+    all_or_none,
+    atomic_file,
+    check_target,
+    is_stream,
+)
 from lordclust.files.error import InputError, WriteError
 
 STDOUT = "-"
@@ -123,8 +128,8 @@ class Outputs:
         if self.checkpoint is None:
             return
         record = {str(path): _identity(part) for path, part in hidden.items()}
-        place = Path(f"{self.checkpoint}{RECORD}")
-        place.write_text(json.dumps(record), encoding="utf-8")
+        with atomic_file(f"{self.checkpoint}{RECORD}", force=True, text=True) as file:
+            file.write(json.dumps(record))
 
     def _check_target(self, path: str | Path, *, force: bool = False) -> None:
         """Raise an error if a file cannot be written."""

@@ -426,6 +426,7 @@ def find_client(client: Any) -> Any:
 def check_workers(client: Any) -> None:
     """Raise an error if there are no workers, or they could not stay for a fit."""
     import distributed
+    from distributed.threadpoolexecutor import thread_state
 
     count = len(client.nthreads())
     # Workers keep their blocks, but no task runs on them between two requests.
@@ -443,11 +444,11 @@ def check_workers(client: Any) -> None:
         threads = distributed.get_worker().state.nthreads
     except ValueError:  # not in a task
         return
-    if threads < 2:
+    if threads < 2 and getattr(thread_state, "proceed", True):  # it did not secede
         raise ValueError(
             "fit was called in a task that holds the only thread of its worker, which "
-            "fit itself needs. Call it outside of tasks, or start workers with 2 "
-            "threads."
+            "fit itself needs. Call it outside of tasks or with "
+            "distributed.worker_client(), or start workers with 2 threads."
         )
 
 

@@ -152,12 +152,15 @@ def read_npz_file(source: Source, options: ReadOptions) -> Table:
     """Read an archive of arrays, or of one sparse matrix."""
     with open_zip(source) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        total = 0  # of all arrays that were loaded
 
         def load(name: str) -> Array:
             array = read_npy(read_member(archive, members[name]), source.path)
             # Numbers become float64, and texts become objects.
             size = 8 if array.dtype.kind in "biuf" else OBJECT + array.dtype.itemsize
-            check_size(source, size * array.size)
+            nonlocal total
+            total += size * array.size
+            check_size(source, total)
             return array
 
         if set(members) >= _SPARSE:

@@ -152,7 +152,8 @@ def all_or_none(
 ) -> Iterator[list[_Part]]:
     """Rename all files written inside at the end, or none of them if anything fails.
 
-    ``before`` is called before they are renamed, with their hidden files by name.
+    ``before`` is called before they are renamed, with their hidden files by name. What
+    it writes itself is renamed at once.
 
     Examples
     --------
@@ -179,6 +180,7 @@ def all_or_none(
         for part in complete:  # the target may have appeared in the meantime
             check_target(part.path, part.force)
         if before is not None:
+            _BATCH.set(None)
             before({part.target: part.hidden for part in complete})
         _publish_all(complete)
     finally:

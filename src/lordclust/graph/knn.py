@@ -273,6 +273,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             rows, axis=0, return_inverse=True, return_counts=True
         )
         kind = kind.ravel()
+        crowd = crowd & (copies[kind] > q)  # not if distances were rounded to 0
         count = min(max(q, nth), len(kinds) - 1)
         others, far, _ = find_nearest(kinds, count, metric, self.n_jobs)
         first = np.cumsum(copies) - copies

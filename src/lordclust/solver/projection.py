@@ -162,7 +162,7 @@ def project_newton(
     shift = U.mean(axis=0) if ease == 0 else np.zeros(len(mu))
     centred = U - shift
     centred -= np.outer(centred @ mu, mu)
-    part = _part_that_counts(centred, omega) if ease == 0 else 1.0
+    part = _part_that_counts(U, centred, omega) if ease == 0 else 1.0
     centred *= part
     V, n_iter = centred, 0
     if start is not None:
@@ -217,10 +217,15 @@ def _rounded(engine: Engine, V: FloatArray) -> FloatArray:
     return V
 
 
-def _part_that_counts(U: FloatArray, omega: Omega) -> float:
-    """Return a factor for a U so large that its projection would have no digits."""
-    top, limit = float(np.abs(U).max()), LARGEST * float(omega.mass.max())
-    return limit / top if top > limit else 1.0
+def _part_that_counts(U: FloatArray, centred: FloatArray, omega: Omega) -> float:
+    """Return a factor for a U so large that its projection would have no digits.
+
+    With a factor below 1, the multipliers are no exact certificate: centring, which may
+    also make entries larger, must not cause that.
+    """
+    limit = LARGEST * float(omega.mass.max())
+    top = float(np.abs(centred).max())
+    return limit / top if min(top, float(np.abs(U).max())) > limit else 1.0
 
 
 def _grow(engine: Engine, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
