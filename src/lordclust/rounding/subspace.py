@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.blas import one_blas_thread
 from lordclust._core.keys import GOLDEN, mixed, row_keys
-from lordclust._core.threads import count_threads
+from lordclust._core.threads import threads_of_fit
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
 #: Largest residual ||A u - value u||, relative to the bounds of the spectrum, and to
@@ -135,7 +135,7 @@ def subspace_eigenvectors(
         order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
         A, keys = sparse.csr_array(A[order][:, order]), keys[order]
         known = None if known is None else known[order]
-    threads = count_threads(None) if A.shape[0] >= THREADS_FROM else 1
+    threads = threads_of_fit() if A.shape[0] >= THREADS_FROM else 1
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         ritz = _iterate(A, Rows(A, pool if threads > 1 else None), k, known, keys)
     values, U = ritz.values[:k].copy(), np.empty((A.shape[0], k))
