@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from lordclust import suggest_k, tau_path
-from lordclust._core.threads import count_threads
+from lordclust import BLoRD, suggest_k, tau_path
+from lordclust._core.threads import count_threads, fit_threads, threads_of_fit
 from lordclust.graph import KNNGraph
+from lordclust.rounding import subspace
 
 
 def test_good_numbers_of_threads():
@@ -22,6 +23,27 @@ def test_none_follows_joblib():
     with parallel_config(backend="threading", n_jobs=3):
         assert count_threads(None) == 3
         assert count_threads(1) == 1
+
+
+def test_a_fit_has_its_own_number():
+    assert threads_of_fit() == 1
+    with fit_threads(3):
+        assert threads_of_fit() == 3
+        assert count_threads(None) == 1
+    with parallel_config(backend="threading", n_jobs=4):
+        assert threads_of_fit() == 4
+
+
+def test_eigenvectors_of_a_fit_use_its_threads(monkeypatch):
+    found = []
+    monkeypatch.setattr(subspace, "THREADS_FROM", 100)
+    monkeypatch.setattr(
+        subspace, "threads_of_fit", lambda: found.append(threads_of_fit()) or 1
+    )
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    BLoRD(2, n_jobs=3).fit(X)
+    assert found
+    assert set(found) == {3}
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock"])

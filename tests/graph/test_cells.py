@@ -22,15 +22,18 @@ def hard_points(n, d=24):
 @pytest.fixture
 def few_cells(monkeypatch):
     """So that a few thousand points are not all compared at once."""
-    monkeypatch.setattr(_cells, "FIRST_CELLS", 4)
+    monkeypatch.setattr(_cells, "FEWEST", 4)
+    monkeypatch.setattr(_cells, "MISSED", 20.0)
     monkeypatch.setattr(_cells, "SMALLEST", 24)
 
 
 @pytest.fixture
 def search(few_cells):
     space = euclidean(hard_points(3000))
+    keys = sample_keys(space.base)
+    truth = _cells.Truth.of(space, np.arange(0, 3000, 6), 10)
     with ThreadPoolExecutor(2) as pool:
-        yield _cells._Search(space, 10, 18, pool, None)
+        yield _cells._Search(space, truth, keys, 18, pool, 2, None)
 
 
 def squared(points, i, j):
@@ -68,16 +71,44 @@ def test_a_crowd_of_copies_does_not_make_a_large_cell():
     assert np.diff(starts).max() <= 2 * _cells.SMALLEST
 
 
-def test_compared_cells_give_their_exact_neighbours(search):
+def test_points_are_compared_with_the_cells_nearest_to_them(search, monkeypatch):
+    monkeypatch.setattr(_cells, "AROUND", 100)
     search.compare(3)
-    near, starts = search._next_cells(3), search.cells.starts
-    assert np.all((near == np.arange(len(near))[:, None]).any(axis=1))
-    cell = 5
-    i = starts[cell]
-    others = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in near[cell]])
-    others = others[others != i]
-    best = others[np.argsort(squared(search.points, i, others))[:18]]
-    assert set(search.who[i]) == set(best)
+    starts = search.cells.starts
+    own = np.searchsorted(starts, np.arange(3000), side="right") - 1
+    for i in range(0, 3000, 300):
+        gap = ((search.points[i] - search.centres) ** 2).sum(axis=1)
+        near = {*np.argsort(gap)[:3], own[i]}
+        others = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in near])
+        others = others[others != i]
+        best = others[np.argsort(squared(search.points, i, others))[:18]]
+        assert set(search.who[i]) == set(best)
+
+
+def test_as_many_cells_as_hold_a_share_of_the_neighbours(search):
+    starts = search.cells.starts
+    own = np.searchsorted(starts, search.place, side="right") - 1
+    for share in (0.3, 0.8):
+        found = []
+        for i, true in zip(search.truth.sample, search.truth.neighbours, strict=True):
+            gap = ((search.points[search.place[i]] - search.centres) ** 2).sum(axis=1)
+            near = np.argsort(gap)[: search.width(share)]
+            found.append(np.isin(own[true], near).mean())
+        assert share <= np.mean(found) < share + 0.1
+
+
+def test_the_estimate_is_not_about_the_first_centres(monkeypatch, few_cells):
+    """These have more of their neighbours in their own cell than others."""
+    monkeypatch.setattr(_cells, "ROUNDS", 0)
+    monkeypatch.setattr(_cells, "SIZE", 0.1)
+    X = hard_points(6000)
+    index, _, estimate = knn.find_nearest(X, 10, search="cells", recall=0.8)
+    exact = knn.nearest(X, 10)[0]
+    true = np.mean(
+        [len(set(a) & set(b)) / 10 for a, b in zip(index, exact, strict=True)]
+    )
+    assert true < 0.95
+    assert abs(estimate - true) < 0.03
 
 
 def test_rounds_only_ever_add_and_keep_lists_whole(search):
@@ -98,21 +129,19 @@ def test_rounds_only_ever_add_and_keep_lists_whole(search):
         np.testing.assert_allclose(search.best[i], d, rtol=1e-4)
 
 
-def test_a_round_finds_the_best_of_all_neighbours_of_neighbours(search):
+def test_a_round_introduces_all_neighbours_of_a_point_to_each_other(search):
     search.compare(4)
     who = search.who.copy()
     near = np.empty((3000, 18 + _cells.REVERSE), np.int32)
     news, count = np.empty(near.shape, bool), np.empty(3000, np.int32)
     fresh = np.ones(who.shape, bool)
-    _cells_kernels.list_neighbours(who, fresh, near, news, count)
+    _cells_kernels.list_neighbours(who, fresh, (0, 3000), near, news, count)
+    groups = [{f, *near[f, : count[f]]} for f in range(3000)]
     search.extend()
     for i in (0, 777, 2999):
-        own = near[i, : count[i]]
-        offered = set(who[i]) | set(own)
-        for f in own:
-            offered |= set(near[f, : count[f]])
-        offered = np.array(sorted(offered - {i}))
-        best = offered[np.argsort(squared(search.points, i, offered))[:18]]
+        met = set(who[i]).union(*(group for group in groups if i in group)) - {i}
+        met = np.array(sorted(met))
+        best = met[np.argsort(squared(search.points, i, met))[:18]]
         assert set(search.who[i]) == set(best)
 
 
@@ -131,11 +160,11 @@ def test_lists_hold_neighbours_and_reverse_neighbours():
     fresh = np.array([[1, 0], [0, 0], [0, 0], [1, 0]], bool)
     near, count = np.full((4, 4), -1, np.int32), np.empty(4, np.int32)
     news = np.zeros((4, 4), bool)
-    _cells_kernels.list_neighbours(who, fresh, near, news, count)
+    for part in ((0, 1), (1, 4)):
+        _cells_kernels.list_neighbours(who, fresh, part, near, news, count)
     found = [near[i, : count[i]].tolist() for i in range(4)]
     assert found == [[1, 2, 3], [0, 2, 3], [1, 0], [0, 1]]
     assert news[0, :3].tolist() == [True, False, True]
-    assert not fresh.any()
 
 
 def test_more_cells_are_taken_when_rounds_do_not_find_enough(monkeypatch, few_cells):
@@ -147,9 +176,10 @@ def test_more_cells_are_taken_when_rounds_do_not_find_enough(monkeypatch, few_ce
         "compare",
         lambda self, width: (widths.append(width), compare(self, width))[1],
     )
+    monkeypatch.setattr(_cells._Search, "width", lambda self, share: 4)
     X = hard_points(2000)
     index, _, recall = knn.find_nearest(X, 10, search="cells", recall=1.0)
-    assert widths[:2] == [4, 16]
+    assert widths[1] == 2 * widths[0]
     assert len(widths) > 2
     assert recall == 1.0  # all cells with all
     np.testing.assert_array_equal(index, knn.nearest(X, 10)[0])

@@ -139,7 +139,7 @@ def test_auto_depends_on_size_dimension_and_metric(monkeypatch):
 
 
 def test_recall_is_reported_and_the_given_graph_unchanged(monkeypatch):
-    monkeypatch.setattr(_cells, "FIRST_CELLS", 4)  # of about 50
+    monkeypatch.setattr(_cells, "FEWEST", 4)  # of about 50
     X = points(3000, 40)
     graph = KNNGraph(search="cells", recall=0.5)
     model = PAPER(5, affinity=graph, tau=0.1).fit(X)

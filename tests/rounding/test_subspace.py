@@ -135,7 +135,7 @@ def test_threads_do_not_matter(monkeypatch):
     S = blobs(6000, 5, 3.0)
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(subspace, "count_threads", lambda _, t=threads: t)
+        monkeypatch.setattr(subspace, "threads_of_fit", lambda t=threads: t)
         found.append(normalized_eigenvectors(S, 5))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].values, other.values)

@@ -1,8 +1,37 @@
 """The number of threads to use."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral
 
 from joblib import effective_n_jobs
+
+#: Threads of the fit that is running, for work that has no parameter for it.
+_OF_FIT: ContextVar[int | None] = ContextVar("threads of a fit", default=None)
+
+
+@contextmanager
+def fit_threads(n_jobs: object) -> Iterator[None]:
+    """Let ``threads_of_fit`` return the number of threads of ``n_jobs``, for a while.
+
+    Examples
+    --------
+    >>> with fit_threads(3):
+    ...     threads_of_fit()
+    3
+    """
+    before = _OF_FIT.set(count_threads(n_jobs))
+    try:
+        yield
+    finally:
+        _OF_FIT.reset(before)
+
+
+def threads_of_fit() -> int:
+    """Return the number of threads of the fit that is running, or joblib's."""
+    found = _OF_FIT.get()
+    return count_threads(None) if found is None else found
 
 
 def count_threads(n_jobs: object) -> int:

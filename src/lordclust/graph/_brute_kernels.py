@@ -1,9 +1,13 @@
 """Compiled parts of the search over all pairs, which call each other."""
 
+from functools import partial
+
 import numpy as np
 
-from lordclust._core.jit import njit
+from lordclust._core.jit import njit as compiled
 from lordclust._core.typing import FloatArray, IntArray
+
+njit = partial(compiled, counts=False)
 
 STRIP = 64
 
@@ -26,20 +30,35 @@ def scan_rows(
     col0: int, best: FloatArray, who: IntArray,
 ) -> None:  # fmt: skip
     """Offer every column of a tile of inner products to the lists of its rows."""
-    rows, cols = tile.shape
-    for i in range(rows):
-        for start in range(0, cols, STRIP):
-            stop = min(start + STRIP, cols)
-            limit = best[i, -1] - row_norms[i]
-            hits = 0
-            for j in range(start, stop):  # no branch: this loop runs in vectors
-                hits += col_norms[j] - 2 * tile[i, j] < limit
-            if hits == 0:
-                continue
-            for j in range(start, stop):
-                value = row_norms[i] + (col_norms[j] - 2 * tile[i, j])
-                if value < best[i, -1] and col0 + j != own[i]:
-                    insert(best[i], who[i], value, col0 + j)
+    for i in range(len(tile)):
+        scan_line(tile[i], row_norms[i], col_norms, own[i], col0, best[i], who[i])
+
+
+@njit
+def scan_line(
+    line: FloatArray, norm: float, norms: FloatArray, own: int, col0: int,
+    best: FloatArray, who: IntArray,
+) -> None:  # fmt: skip
+    """Offer every column of a row of inner products to the list of the row."""
+    last = len(best) - 1
+    for start in range(0, len(line), STRIP):
+        inner, other = line[start : start + STRIP], norms[start : start + STRIP]
+        if not any_below(inner, other, best[last] - norm):
+            continue
+        for j in range(len(inner)):
+            value = norm + (other[j] - 2 * inner[j])
+            if value < best[last] and col0 + start + j != own:
+                insert(best, who, value, col0 + start + j)
+
+
+@njit
+def any_below(line: FloatArray, norms: FloatArray, limit: float) -> np.bool_:
+    """Return whether norms - 2 line is below the limit anywhere."""
+    one, zero = line.dtype.type(1), line.dtype.type(0)
+    hits = zero  # a number of the same size: this loop runs in vectors
+    for j in range(len(line)):
+        hits += one if norms[j] - 2 * line[j] < limit else zero
+    return hits > 0
 
 
 @njit

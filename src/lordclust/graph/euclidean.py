@@ -9,7 +9,7 @@ from lordclust._core.typing import FloatArray, IntArray
 from lordclust.graph.kernel import unit_scale
 from lordclust.graph.row_blocks import scaled_blocks, squared_norms
 
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 256  # they stay in the cache
 _CHUNK_NUMBERS = 1 << 20  # numbers gathered at once
 
 
@@ -36,12 +36,12 @@ def euclidean(X: FloatArray) -> SearchSpace:
     for rows, block in scaled_blocks(X, unit, _BLOCK_ROWS):
         base[rows] = block - mean  # a distant origin would lose precision
 
-    def lengths(A: FloatArray, B: FloatArray) -> FloatArray:
-        gap = A[:, None, :] - B
-        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)))
-
     def measure(own: IntArray, who: IntArray) -> FloatArray:
-        return _by_pairs(X, own, who, unit, lengths)
+        from lordclust.graph import _brute_kernels  # import numba only if it pays off
+
+        d = np.empty(who.shape)
+        _brute_kernels.measure(X, unit, own, who, d)
+        return d
 
     return SearchSpace(base, base.__getitem__, measure)
 
@@ -58,7 +58,7 @@ def cosine(X: FloatArray) -> SearchSpace:
         base[rows] = block / norms[rows][:, None]
 
     def measure(own: IntArray, who: IntArray) -> FloatArray:
-        inner = _by_pairs(X, own, who, unit, _products)
+        inner = _products(X, own, who, unit)
         cos = inner / norms[own][:, None] / norms[who]
         return np.asarray(np.clip(1 - cos, 0.0, 2.0))
 
@@ -86,7 +86,7 @@ def inner_product(X: FloatArray) -> SearchSpace:
         return block
 
     def measure(own: IntArray, who: IntArray) -> FloatArray:
-        inner = _by_pairs(X, own, who, unit, _products)
+        inner = _products(X, own, who, unit)
         return np.asarray(np.sqrt(np.maximum(top - inner, 0.0) / top))
 
     return SearchSpace(base, queries, measure, symmetric=False)
@@ -100,24 +100,13 @@ SEARCH_SPACES: dict[str, Callable[[FloatArray], SearchSpace]] = {
 }
 
 
-def _products(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return the inner products of each row of A with its rows of B."""
-    return np.asarray(np.einsum("ik,ijk->ij", A, B))
-
-
-def _by_pairs(
-    X: FloatArray,
-    own: IntArray,
-    who: IntArray,
-    unit: float,
-    compare: Callable[[FloatArray, FloatArray], FloatArray],
-) -> FloatArray:
-    """Compare rows of unit * X with some others each, in float64, block by block."""
+def _products(X: FloatArray, own: IntArray, who: IntArray, unit: float) -> FloatArray:
+    """Return inner products of rows of unit * X with some others each, in float64."""
     out = np.empty(who.shape)
     step = max(1, _CHUNK_NUMBERS // (who.shape[1] * X.shape[1]))
     for start in range(0, len(own), step):
         part = slice(start, start + step)
         A = X[own[part]].astype(np.float64) * unit
         B = X[who[part]].astype(np.float64) * unit
-        out[part] = compare(A, B)
+        out[part] = np.einsum("ik,ijk->ij", A, B)
     return out

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lordclust._core.blas import serial_if_small
-from lordclust._core.threads import count_threads
+from lordclust._core.threads import count_threads, fit_threads
 from lordclust._core.typing import (
     Affinity,
     ArrayLike,
@@ -184,10 +184,11 @@ class DoublyStochasticClusterer(
             self, X, sample_weight, known_labels, must_link, cannot_link
         )
         samples, kept, out = leave_out(self, every)
-        S, request = self._graph(samples, checkpoint)
-        problem = self.problem_class.of(S, request.omega, samples.links)
-        solve = choose_partition if any(self._automatic()) else solve_from_starts
-        solution = solve(self, problem, request)
+        with fit_threads(self.n_jobs):
+            S, request = self._graph(samples, checkpoint)
+            problem = self.problem_class.of(S, request.omega, samples.links)
+            solve = choose_partition if any(self._automatic()) else solve_from_starts
+            solution = solve(self, problem, request)
         callbacks.end(self)
         self._keep(solution, S, request)
         if samples is not every:

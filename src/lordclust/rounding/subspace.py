@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.blas import one_blas_thread
 from lordclust._core.keys import GOLDEN, mixed, row_keys
-from lordclust._core.threads import count_threads
+from lordclust._core.threads import threads_of_fit
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
 #: Largest residual ||A u - value u||, relative to the bounds of the spectrum, and to
@@ -66,16 +66,16 @@ class Rows:
             return [work(i) for i in range(len(self.spans))]
         return list(self.pool.map(work, range(len(self.spans))))
 
-    def product(self, X: FloatArray) -> FloatArray:
-        """Return A X."""
-        out = np.empty_like(X)
-        self.step(X, out, 1.0, 0.0, 0.0)
-        return out
-
-    def step(
-        self, Y: FloatArray, X: FloatArray, a: float, shift: float, b: float
-    ) -> None:
-        """Replace X by a (A Y - shift Y) - b X."""
+    def product(
+        self,
+        Y: FloatArray,
+        X: FloatArray | None = None,
+        a: float = 1.0,
+        shift: float = 0.0,
+        b: float = 0.0,
+    ) -> FloatArray:
+        """Return a (A Y - shift Y) - b X, which replaces X if it is given."""
+        out = np.empty_like(Y) if X is None else X
 
         def work(i: int) -> None:
             span = self.spans[i]
@@ -84,10 +84,11 @@ class Rows:
                 Z -= shift * Y[span]
             Z *= a
             if b:
-                Z -= b * X[span]
-            X[span] = Z
+                Z -= b * out[span]
+            out[span] = Z
 
         self._each(work)
+        return out
 
     def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return X'Y."""
@@ -135,7 +136,7 @@ def subspace_eigenvectors(
         order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
         A, keys = sparse.csr_array(A[order][:, order]), keys[order]
         known = None if known is None else known[order]
-    threads = count_threads(None) if A.shape[0] >= THREADS_FROM else 1
+    threads = threads_of_fit() if A.shape[0] >= THREADS_FROM else 1
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         ritz = _iterate(A, Rows(A, pool if threads > 1 else None), k, known, keys)
     values, U = ritz.values[:k].copy(), np.empty((A.shape[0], k))
@@ -227,7 +228,7 @@ def _filtered(
         Y *= s / half
         for _ in range(degree - 1):  # the three-term recurrence
             after = 1 / (2 / first - s)
-            rows.step(Y, X, 2 * after / half, centre, s * after)
+            rows.product(Y, X, 2 * after / half, centre, s * after)
             X, Y, s = Y, X, after
         parts.append(Y)
     return np.hstack(parts)
