@@ -203,7 +203,8 @@ def run(sizes: list[int], clusters: list[int], tools: list[str]) -> None:
                     continue
                 print(f"{tool}, n = {n}, k = {k} ...", file=sys.stderr, flush=True)
                 start = time.time()
-                row = {"tool": tool, "n": n, "k": k} | result(rows, tool, n, k)
+                row = {"tool": tool, "n": n, "k": k, "day": time.strftime("%Y-%m-%d")}
+                row |= result(rows, tool, n, k)
                 print(
                     f"  {time.time() - start:.0f} s: {row}", file=sys.stderr, flush=True
                 )
@@ -307,7 +308,7 @@ def _later(rows: list[Row], name: str) -> str:
 
 def page(results: Results) -> str:
     """Return all results as a page in Markdown."""
-    head = ["tool", "n", "k", "seconds", "GB", "ARI", "cut off"]
+    head = ["tool", "n", "k", "seconds", "GB", "ARI", "day", "cut off"]
     rows = [{name: row.get(name, "") for name in head} for row in results["rows"]]
     return (
         f"# Growth\n\nGaussian mixtures in {FEATURES} dimensions, from X to labels, "
@@ -317,7 +318,8 @@ def page(results: Results) -> str:
         "`float32` is the default with `proba_top=5`. A case is stopped after "
         f"{LIMIT // 60} minutes, and not run if its growth predicts a longer run, "
         "except for lordclust, whose growth is measured. "
-        "leidenalg chooses the number of clusters itself.\n\n"
+        "leidenalg chooses the number of clusters itself, on our graph. Compare only "
+        "rows of one day: machines differ. Rows without a day are older.\n\n"
         f"{table(rows)}\n\nMeasured with {where(results)}. Written by `python -m "
         "benchmarks.growth`.\n"
     )
