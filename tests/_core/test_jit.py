@@ -105,22 +105,6 @@ DAMAGES = {
 }
 
 
-READER = """
-import sys
-from lordclust._core.jit import njit
-
-def twice(x):
-    return 2 * x
-
-def thrice(x):
-    return 3 * x
-
-first = njit(twice, counts=False)
-print(first(2.0), sum(first.stats.cache_hits.values()))
-print("numba.np.npyimpl" in sys.modules, njit(thrice)(2.0))
-"""
-
-
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     """The cache is in a folder of its own, and nothing has failed."""
@@ -178,16 +162,6 @@ def start_kernel(file, *args):
         env=os.environ | {"NUMBA_CACHE_DIR": str(file.parent)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-
-
-def test_code_is_read_without_the_compiler(tmp_path):
-    file = tmp_path / "kernel.py"
-    file.write_text(READER)
-    for found in (0, 1):
-        out, log = start_kernel(file).communicate(timeout=120)
-        assert (out, log) == (f"4.0 {found}\n{not found} 6.0\n", "")
-        for kept in tmp_path.rglob("*thrice*"):
-            kept.unlink()  # so that it is compiled after the other was read
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on files")

@@ -66,26 +66,14 @@ class SafeCache(FunctionCache):
 
     told = False  # one line per process
 
-    def __init__(self, function: Any, counts: bool = True) -> None:
+    def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._counts = counts
         self._cache_file = DigestFiles(
             cache_path=self._cache_path,
             # Not the names of files without a digest.
             filename_base=f"{self._impl.filename_base}.sha",
             source_stamp=self._impl.locator.get_source_stamp(),
         )
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code of one signature, or None if there is none.
-
-        numba prepares all that it compiles with before it reads code. This takes ten
-        times as long, and only code that counts references uses it.
-        """
-        if self._counts:
-            return super().load_overload(sig, target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:

@@ -59,7 +59,7 @@ def njit(function: Any, *, counts: bool = True) -> Any:
     compiled = numba.njit(_nrt=counts, **_inlining.OPTIONS, **_SETTINGS)(function)
     # Neither the package's folder nor the user's may be writable.
     with suppress(Exception):
-        compiled._cache = SafeCache(function, counts)
+        compiled._cache = SafeCache(function)
     return compiled
 
 
