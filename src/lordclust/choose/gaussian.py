@@ -19,9 +19,11 @@ from lordclust._core.typing import FloatArray, IntArray
 
 #: Departure from a Gaussian (see `departure`) that divides the trust by e.
 TOLERATED = 0.05
-#: Iterations before clusters are tested, at most, and the change of a posterior at
-#: which they stop.
-FIRST, MOST, SETTLED = 3, 100, 1e-3
+#: Iterations before clusters are tested, and at most; the change of a posterior, and
+#: the mean change, at which they stop.
+FIRST, MOST, SETTLED, MEAN_SETTLED = 3, 100, 1e-3, 1e-5
+#: Samples for each parameter of a mixture, at least: with fewer it fits their noise.
+PER_PARAMETER = 2
 #: Numbers of a pass over the samples, n k d^2, above which there is no mixture, and
 #: of a pass for each partition, up to which there are several.
 WORK, SEVERAL = 1e9, 1e8
@@ -62,8 +64,7 @@ class Mixture(NamedTuple):
         The price of the parameters of one cluster in the BIC: a cluster of few samples
         gains as much by chance.
         """
-        n, d = len(self.posterior), self.n_features
-        return (d + 1) * (d + 2) / 4 * float(np.log(n))
+        return parameters(self.n_features) / 2 * float(np.log(len(self.posterior)))
 
     @property
     def holds(self) -> bool:
@@ -91,8 +92,8 @@ def fitted_mixtures(
     Returns
     -------
     mixtures : list of Mixture
-        Only those whose clusters are Gaussian. None if there are no features, or so
-        many numbers that it would take long.
+        Only those whose clusters are Gaussian. None if there are no features, too few
+        samples, or so many numbers that it would take long.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def fitted_mixtures(
     """
     n, d = Z.shape
     work = n * k * d * d
-    if d == 0 or work > WORK:
+    if d == 0 or work > WORK or n < PER_PARAMETER * k * parameters(d):
         return []
     found = []
     for labels in partitions[: max(1, int(SEVERAL / work))]:
@@ -122,9 +123,20 @@ def _improved(Z: FloatArray, P: FloatArray, weight: FloatArray, turns: int) -> M
     """Return the mixture after some iterations from memberships P."""
     for _ in range(turns):
         before, (P, likelihood) = P, _posterior(Z, P * weight[:, None], weight)
-        if settled := bool(np.abs(P - before).max() < SETTLED):
+        change = np.abs(P - before)
+        settled = change.max() < SETTLED or change.sum() < MEAN_SETTLED * len(P)
+        if settled:
             break
     return Mixture(P, _trust(Z, P * weight[:, None]), likelihood, settled, Z.shape[1])
+
+
+def parameters(d: int) -> int:
+    """Return the number of parameters of a Gaussian and its share in d dimensions.
+
+    >>> parameters(3)
+    10
+    """
+    return (d + 1) * (d + 2) // 2
 
 
 def _trust(Z: FloatArray, R: FloatArray) -> float:
