@@ -2,9 +2,9 @@
 
 Usage: python -m reproduction all && python -m reproduction.page FOLDER [--merge]
 
-FOLDER is the --output of the run. With --merge its entries replace those of the
-committed results, and all others stay. Without FOLDER, the page is written again from
-the committed results.
+FOLDER is the --output of the run. With --merge its finished entries replace those of
+the committed results, and all others stay. Without FOLDER, the page is written again
+from the committed results.
 """
 
 import json
@@ -53,7 +53,7 @@ GROUPS = {
     "Tuned by labels, as the paper tunes": tuple(f"{name}-tuned" for name in GRIDS),
     "Without labels: our additional rows": ("lord-path", "blord-path", "blord-auto"),
     "Without labels: methods that the paper tunes, and others, at our defaults": (
-        *GRIDS, "dcd-priors", "sds-rank", *OTHERS,
+        *GRIDS, "dcd-priors", "dsn-default", "sds-rank", *OTHERS,
     ),
 }  # fmt: skip
 
@@ -500,8 +500,9 @@ def read() -> Results:
 def main(folder: str = "", *options: str) -> None:
     """Write results, figures and page; without a folder, from the committed results."""
     FOLDER.mkdir(exist_ok=True)
-    results = Study("all", folder).results() if folder else read()
-    if "--merge" in options:
+    merge = "--merge" in options
+    results = Study("all", folder).results(complete=merge) if folder else read()
+    if merge:
         results = merged(read(), results)
     RESULTS.write_text(to_text(results))
     results = read()

@@ -57,6 +57,7 @@ ROWS = {
     "blord-each": "`blord`, each score at its own tau",
     "dcd": "`dcd`, no prior, from `ncut`",
     "dcd-priors": "`dcd`, our default",
+    "dsn-default": "`dsn`, our default",
     "sds-rank": "`sds`, the authors' Lagrangian",
     **{f"{name}-tuned": f"`{name}`, tuned by labels" for name in GRIDS},
     **{name: f"`{name}`, our default" for name in GRIDS},

@@ -6,10 +6,6 @@ _UNREAD = "open; a reconstruction, since the paper of the method could not be re
 
 #: By method and data set, or by method alone. Those of data sets are in UNSETTLED.
 REASONS = {
-    "dsn": (
-        "the printed row is that of `sc` up to the noise of its roundings, here and on "
-        "all data sets (see Errata); ours is doubly stochastic."
-    ),
     "dcd": "open; a normalised cut with another rounding starts elsewhere.",
     "dsdc yale": (
         "open; k-means ends in many partitions of nearly equal inertia, and the "

@@ -87,9 +87,16 @@ class Study:
         """Run what is missing; each finished cell is saved at once."""
         run_cells(self.missing(), self.store, jobs=jobs, report=report)
 
-    def results(self) -> Results:
-        """Return the results of the finished cells."""
-        return collect(self.cells(), Store(self.store).records())
+    def results(self, *, complete: bool = False) -> Results:
+        """Return the results of the finished cells.
+
+        ``complete``: only of entries all of whose cells are finished.
+        """
+        cells, records = self.cells(), Store(self.store).records()
+        if complete:
+            waiting = {c.entry for c in cells if c.key not in records}
+            cells = [c for c in cells if c.entry not in waiting]
+        return collect(cells, records)
 
     def write(self) -> list[Path]:
         """Write results, tables and figures; return the files."""

@@ -8,7 +8,8 @@ from reproduction.experiments.tuned import GRIDS
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
 from reproduction.results import find, merged, signed_r2, to_text
-from reproduction.store import Cell
+from reproduction.store import Cell, Store
+from reproduction.study import Study
 
 FACTS = {"python": "3"}
 
@@ -92,6 +93,19 @@ def test_a_later_run_replaces_its_own_entries():
     assert [e["acc"] for e in results["scores"]] == [0.5, 0.2]
     assert [e["acc"] for e in results["grid"]] == [0.3, 0.6]
     assert results["facts"] == [FACTS]
+
+
+def test_entries_that_are_half_done_replace_nothing(tmp_path):
+    study = Study(
+        "table-acc", tmp_path, only=["wine"], methods=["sc", "sr"], restarts=2
+    )
+    done = [c for c in study.cells() if (c.method, c.seed) != ("sr", 1)]
+    for record, cell in zip(
+        records(*((c, fit(1.0, 0.5)) for c in done)).values(), done, strict=True
+    ):
+        Store(study.store).append(cell, record)
+    assert {e["method"] for e in study.results()["scores"]} == {"sc", "sr"}
+    assert {e["method"] for e in study.results(complete=True)["scores"]} == {"sc"}
 
 
 # -- the plan -------------------------------------------------------------------------
