@@ -38,7 +38,7 @@ def _split(
 @click.option("--only", metavar="A,B,...", callback=_split,
               help="Data sets; all by default.")  # fmt: skip
 @click.option("--methods", metavar="A,B,...", callback=_split,
-              help="Methods; all by default.")  # fmt: skip
+              help="Methods or variants (blord-auto ...); all by default.")  # fmt: skip
 @click.option("--restarts", type=click.IntRange(1), default=50, show_default=True,
               help="Largest number of random starts, and of roundings.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path),

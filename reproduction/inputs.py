@@ -8,7 +8,6 @@ from lordclust import metrics
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust.datasets import Dataset, load
 from lordclust.graph import KNNGraph, self_tuning_kernel
-from lordclust.rounding.spectral import normalized_affinity
 from lordclust.solver.omega import make_omega
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
 
@@ -34,16 +33,10 @@ def data(name: str) -> Dataset:
 
 @lru_cache(maxsize=3)
 def prepared(takes: str, name: str) -> Graph:
-    """Return a data set as a method takes it.
-
-    "graph", "kernel" or "features"; or "half", D^-1/2 S D^-1/2 / 2 of the graph S with
-    degrees D.
-    """
+    """Return a data set as a method takes it: "graph", "kernel" or "features"."""
     X = data(name).prepared()
     if takes == "features":
         return X
-    if takes == "half":
-        return normalized_affinity(prepared("graph", name)) / 2
     return self_tuning_kernel(X) if takes == "kernel" else KNNGraph().build(X)
 
 

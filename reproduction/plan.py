@@ -88,12 +88,12 @@ class Plan:
         return [name for name in sets if not self.only or name in self.only]
 
     def _methods(self, methods: Iterable[str]) -> list[str]:
-        """Return those of the methods that are requested, variants included."""
-        return [
-            name
-            for name in methods
-            if not self.methods or name.split("-")[0] in self.methods
-        ]
+        """Return those of the methods that are requested.
+
+        A method stands for its variants as well, a variant for itself.
+        """
+        wanted = set(self.methods)
+        return [x for x in methods if not wanted or {x, x.split("-")[0]} & wanted]
 
     def starts(self, method: str, data: str) -> int:
         """Return the number of starts or roundings of an entry."""
@@ -131,6 +131,7 @@ class Plan:
                     alone = method in (*ROUNDED, *DETERMINISTIC, *MEMBERS)
                     starts = 1 if alone else min(TUNED_STARTS, self.restarts)
                     settings = {"starts": starts, "roundings": self.restarts}
+                    settings["grid"] = len(GRIDS[method])  # a longer one is run again
                     yield Cell("tuned", method, data, 0, settings)
 
     def grid(self, sets: Iterable[str], shares: str = "equal") -> Iterator[Cell]:

@@ -11,7 +11,7 @@ from reproduction import inputs
 from reproduction.experiments import collect
 from reproduction.items import Item, chosen
 from reproduction.paper import METHODS, SETS
-from reproduction.plan import OTHERS, RESTARTS, Plan
+from reproduction.plan import OTHERS, OWN, RESTARTS, Plan
 from reproduction.results import Results, to_text
 from reproduction.runner import missing, run_cells
 from reproduction.store import Cell, Record, Store
@@ -59,7 +59,7 @@ class Study:
         self.folder = Path(folder)
         self.plan = Plan(
             _known("data set", only, (*SETS, *MIXTURES)),
-            _known("method", methods, (*METHODS, *OTHERS, "gmm")),
+            _known("method", methods, (*METHODS, *OTHERS, *OWN, "gmm")),
             restarts,
         )
 

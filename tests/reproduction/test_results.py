@@ -141,6 +141,12 @@ def test_fewer_sets_methods_and_starts():
     assert [c.settings["roundings"] for c in cells if c.method == "sc"] == [5]
 
 
+def test_a_variant_is_run_alone():
+    cells = list(Plan(methods=["blord-auto"]).tables())
+    assert {c.method for c in cells} == {"blord-auto"}
+    assert [c.data for c in cells] == [*NINE, *LARGE]
+
+
 # -- tables ---------------------------------------------------------------------------
 
 
