@@ -5,6 +5,9 @@ Usage: python -m reproduction all && python -m reproduction.page FOLDER [--merge
 FOLDER is the --output of the run. With --merge its finished entries replace those of
 the committed results, and all others stay. Without FOLDER, the page is written again
 from the committed results.
+
+``python -m reproduction all --lacking -o FOLDER`` runs only what the committed results
+lack.
 """
 
 import json
@@ -33,7 +36,7 @@ from reproduction.results import (
     Entry,
     Results,
     find,
-    identity,
+    lacking,
     merged,
     to_text,
     tuned_entry,
@@ -78,9 +81,10 @@ PROTOCOL = """## What is compared
 q = floor(log2 n) + 1 neighbours; 50 random starts, of which the one with the best
 *objective* counts, never the one with the best accuracy; the mean over 50 roundings for
 methods that end with spectral clustering; tau of B-LoRD from .01 to 1, chosen by the
-labels. The scaling of the features, which the text leaves open, is inferred from the
-rows of deterministic methods, as described in [Errata](errata.md). The notes below each
-table list what was reduced on the three large data sets.
+labels. The scaling of the features, and that of S for `dsn`, which the text leaves
+open, are inferred from the rows of deterministic methods, one for all methods and one
+for all data sets, as described in [Errata](errata.md). The notes below each table list
+what was reduced on the three large data sets.
 
 **Tuning.** The paper tunes eight methods "as in their original papers", without naming
 the grids. For seven the rows *tuned by labels* do the same over grids of ours, and the
@@ -466,19 +470,11 @@ def errata_list() -> str:
 
 
 def absent(results: Results) -> list[str]:
-    """Return the entries that the plan asks for and the results do not hold."""
-    kinds = [name for name, section in results.items() if isinstance(section, list)]
-    there = {
-        identity(kind, entry)
-        for kind in kinds
-        if kind != "facts"
-        for entry in results[kind]
-    }
+    """Return the entries that the plan asks for and the results lack."""
     left: dict[str, dict[str, None]] = {}
-    for cell in Study("all").cells():
-        if identity(cell.kind, cell.place) not in there:
-            name = f"{cell.method} ({cell.kind})"
-            left.setdefault(name, {})[cell.data] = None
+    for cell in lacking(results, Study("all").cells()):
+        name = f"{cell.method} ({cell.kind})"
+        left.setdefault(name, {})[cell.data] = None
     return [f"{name} on {', '.join(sets)}" for name, sets in left.items()]
 
 
@@ -490,7 +486,8 @@ def measured(results: Results) -> str:
     ]
     left = absent(results)
     if left:
-        sentences.insert(0, f"Not run yet: {'; '.join(left)}.")
+        waiting = "Not run yet, or with fewer starts or settings than planned"
+        sentences.insert(0, f"{waiting}: {'; '.join(left)}.")
     return " ".join(sentences)
 
 

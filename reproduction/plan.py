@@ -128,7 +128,7 @@ class Plan:
         for data in self._sets(sets):
             for method in self._methods(GRIDS):
                 if left_out(method, data) is None:
-                    alone = method in (*ROUNDED, *DETERMINISTIC, *MEMBERS)
+                    alone = method in (*ROUNDED, *DETERMINISTIC)
                     starts = 1 if alone else min(TUNED_STARTS, self.restarts)
                     settings = {"starts": starts, "roundings": self.restarts}
                     settings["grid"] = len(GRIDS[method])  # a longer one is run again

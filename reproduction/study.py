@@ -12,7 +12,7 @@ from reproduction.experiments import collect
 from reproduction.items import Item, chosen
 from reproduction.paper import METHODS, SETS
 from reproduction.plan import OTHERS, OWN, RESTARTS, Plan
-from reproduction.results import Results, to_text
+from reproduction.results import Results, lacking, to_text
 from reproduction.runner import missing, run_cells
 from reproduction.store import Cell, Record, Store
 
@@ -36,6 +36,8 @@ class Study:
         Data sets and methods; all by default.
     restarts : int, default=50
         Largest number of random starts, and of roundings of one solution.
+    known : results, optional
+        Only what these lack is run.
 
     Examples
     --------
@@ -54,7 +56,9 @@ class Study:
         only: Iterable[str] = (),
         methods: Iterable[str] = (),
         restarts: int = RESTARTS,
+        known: Results | None = None,
     ) -> None:
+        self.known = known
         self.items = chosen([names] if isinstance(names, str) else names)
         self.folder = Path(folder)
         self.plan = Plan(
@@ -71,7 +75,8 @@ class Study:
     def cells(self) -> list[Cell]:
         """Return the cells of all items, each once."""
         found = (cell for item in self.items for cell in item.cells(self.plan))
-        return list({cell.key: cell for cell in found}.values())
+        cells = list({cell.key: cell for cell in found}.values())
+        return cells if self.known is None else lacking(self.known, cells)
 
     def missing(self) -> list[Cell]:
         """Return the cells that are still to be run."""

@@ -19,9 +19,9 @@ def test_the_page_is_generated_from_the_results(results):
 
 def test_what_is_not_run_yet_is_named(results):
     some = results | {"scores": [e for e in results["scores"] if e["data"] != "wine"]}
-    assert "sc (scores) on wine" in page.absent(some)
-    assert "sc (scores) on wine" not in page.absent(results)
-    assert "sc (scores) on wine" in page.measured(some)
+    assert "directsc (scores) on wine" in page.absent(some)
+    assert "directsc (scores) on wine" not in page.absent(results)
+    assert "directsc (scores) on wine" in page.measured(some)
 
 
 def test_the_figures_are_there():
