@@ -81,10 +81,10 @@ PROTOCOL = """## What is compared
 q = floor(log2 n) + 1 neighbours; 50 random starts, of which the one with the best
 *objective* counts, never the one with the best accuracy; the mean over 50 roundings for
 methods that end with spectral clustering; tau of B-LoRD from .01 to 1, chosen by the
-labels. The scaling of the features, and that of S for `dsn`, which the text leaves
-open, are inferred from the rows of deterministic methods, one for all methods and one
-for all data sets, as described in [Errata](errata.md). The notes below each table list
-what was reduced on the three large data sets.
+labels. The text leaves open how the features are scaled, and S for `dsn`: the first
+is inferred from the rows of deterministic methods, the second, one scale for all data
+sets, from the row of `dsn` itself, as described in [Errata](errata.md). The notes below
+each table list what was reduced on the three large data sets.
 
 **Tuning.** The paper tunes eight methods "as in their original papers", without naming
 the grids. For seven the rows *tuned by labels* do the same over grids of ours, and the
@@ -240,8 +240,8 @@ def close_table(results: Results) -> str:
     head = ["methods", "cells", *(f"within {short(bound)}" for bound in CLOSE)]
     note = (
         f"ACC, NMI, PUR and F1 on the {len(SETTLED)} data sets that are the paper's, "
-        "without numbers that cannot be right: in our first run, with Wine and Ecoli "
-        "scaled otherwise and only tau tuned, and now."
+        "without numbers that cannot be right: in our first run, with Wine, Ecoli and "
+        "the graph for `dsn` scaled otherwise and only tau tuned, and now."
     )
     return f"{note}\n\n{markdown(head, rows)}"
 
