@@ -67,6 +67,20 @@ def test_every_cell_far_from_the_paper_has_a_reason_or_is_open(results):
     assert "`lord`, usps1000" in differences.far_list(results, "table-acc")
 
 
+def test_a_better_setting_than_the_papers_is_the_reason():
+    entry = {"method": "dsni", "data": "chart", "starts": 1, "acc": 0.7, "nmi": 0.8}
+    entry |= {"pur": 0.667, "f1": 0.694, "values": {"w": 0.1}}
+    lines = [
+        line
+        for found in ([0.57, 0.7], [0.1, 0.7])
+        for line in differences.scores(
+            {"tuned": [entry | {"accuracies": found}]}, "acc"
+        )
+    ]
+    assert [why.startswith("the labels choose") for *_, why in lines] == [True, False]
+    assert "another has .570." in lines[0][-1]
+
+
 def test_close_cells_are_counted_by_hand():
     entry = {"method": "sc", "data": "wine", "acc": 0.949, "nmi": 0.84, "pur": 0.9}
     few = {"facts": [], "scores": [entry | {"f1": 0.5}]}
