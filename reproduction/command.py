@@ -10,6 +10,7 @@ import click
 
 from lordclust.cli.exits import BAD_INPUT, FAILED, INTERRUPTED, Failure, plain_errors
 from lordclust.cli.progress import Display
+from reproduction.page import read
 from reproduction.plan import Plan
 from reproduction.store import Cell, Record
 from reproduction.study import Study
@@ -38,9 +39,11 @@ def _split(
 @click.option("--only", metavar="A,B,...", callback=_split,
               help="Data sets; all by default.")  # fmt: skip
 @click.option("--methods", metavar="A,B,...", callback=_split,
-              help="Methods; all by default.")  # fmt: skip
+              help="Methods or variants (blord-auto ...); all by default.")  # fmt: skip
 @click.option("--restarts", type=click.IntRange(1), default=50, show_default=True,
               help="Largest number of random starts, and of roundings.")  # fmt: skip
+@click.option("--lacking", is_flag=True,
+              help="Only what the committed results lack.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path),
               default=Path("reproduction-output"), show_default=True,
               help="Folder for the files.")  # fmt: skip
@@ -51,6 +54,7 @@ def reproduce(
     only: tuple[str, ...],
     methods: tuple[str, ...],
     restarts: int,
+    lacking: bool,
     output: Path,
     quiet: bool,
 ) -> None:
@@ -74,7 +78,10 @@ def reproduce(
       fig-convergence  fig-synthetic  fig-objective-acc  fig-inner-iterations
       fig-init  fig-landscape
     """
-    study = Study(names, output, only=only, methods=methods, restarts=restarts)
+    known = read() if lacking else None
+    study = Study(
+        names, output, only=only, methods=methods, restarts=restarts, known=known
+    )
     errors = _run(study, jobs, quiet)
     _print_tables(study)
     written = _write(study)

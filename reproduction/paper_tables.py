@@ -57,6 +57,7 @@ ROWS = {
     "blord-each": "`blord`, each score at its own tau",
     "dcd": "`dcd`, no prior, from `ncut`",
     "dcd-priors": "`dcd`, our default",
+    "dsn-default": "`dsn`, our default",
     "sds-rank": "`sds`, the authors' Lagrangian",
     **{f"{name}-tuned": f"`{name}`, tuned by labels" for name in GRIDS},
     **{name: f"`{name}`, our default" for name in GRIDS},
@@ -141,8 +142,9 @@ def _notes(results: Results) -> list[str]:
                 reduced.setdefault(what, {}).setdefault(method, []).append(data)
     grids = "; ".join(f"{name}: {grid_text(name)}" for name in GRIDS)
     return [
-        f"Tuned by labels, as the paper tunes, over grids of ours: {grids}. "
-        f"{TUNED_STARTS} starts each where starts are random.",
+        "Tuned by labels, as the paper tunes, on the nine data sets of the averages, "
+        f"over grids of ours: {grids}. {TUNED_STARTS} starts each where starts are "
+        "random.",
         *(f"Reduced to {what}: {_places(places)}." for what, places in reduced.items()),
         *(f"Empty ({why}): {_places(places)}." for why, places in empty.items()),
     ]

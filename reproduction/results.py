@@ -1,11 +1,13 @@
 """The small file of results that tables and figures are made from."""
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from reproduction.store import Record
+from reproduction.store import Cell, Record
 
 #: One line of a section: a method on a data set, all seeds together.
 Entry = dict[str, Any]
@@ -48,6 +50,29 @@ def merged(old: Results, new: Results) -> Results:
 def _sections(results: Results) -> list[str]:
     """Return the kinds of entries that results hold."""
     return [name for name in results if name not in ("facts", "asked", "finished")]
+
+
+def lacking(results: Results, cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells whose entries are not there, or have fewer starts or settings.
+
+    Of the settings of a method that is tuned.
+    """
+    there = {identity(x, e): e for x in _sections(results) for e in results[x]}
+    wanted = list(cells)
+    count = Counter(identity(cell.kind, cell.place) for cell in wanted)
+
+    def is_short(cell: Cell) -> bool:
+        place = identity(cell.kind, cell.place)
+        found, asked = there.get(place), cell.settings
+        if found is None:
+            return True
+        if cell.kind == "tuned" and len(found["accuracies"]) < int(asked["grid"]):
+            return True
+        all_starts = asked.get("starts", asked.get("roundings", count[place]))
+        known = int(found.get("starts", all_starts))
+        return cell.kind in ("scores", "tuned") and known < int(all_starts)
+
+    return [cell for cell in wanted if is_short(cell)]
 
 
 def find(results: Results, kind: str, **wanted: object) -> Entry | None:

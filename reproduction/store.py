@@ -41,6 +41,11 @@ class Cell:
         return json.dumps(list(self.place.values()), sort_keys=True)
 
     @property
+    def entry(self) -> str:
+        """The entry of the results that the cell is part of: all but its seed."""
+        return Cell(self.kind, self.method, self.data, 0, self.settings).key
+
+    @property
     def place(self) -> Record:
         """The fields that a record of the cell begins with."""
         return asdict(self)

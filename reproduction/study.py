@@ -11,8 +11,8 @@ from reproduction import inputs
 from reproduction.experiments import collect
 from reproduction.items import Item, chosen
 from reproduction.paper import METHODS, SETS
-from reproduction.plan import OTHERS, RESTARTS, Plan
-from reproduction.results import Results, to_text
+from reproduction.plan import OTHERS, OWN, RESTARTS, Plan
+from reproduction.results import Results, lacking, to_text
 from reproduction.runner import missing, run_cells
 from reproduction.store import Cell, Record, Store
 
@@ -36,6 +36,8 @@ class Study:
         Data sets and methods; all by default.
     restarts : int, default=50
         Largest number of random starts, and of roundings of one solution.
+    known : results, optional
+        Only what these lack is run.
 
     Examples
     --------
@@ -54,12 +56,14 @@ class Study:
         only: Iterable[str] = (),
         methods: Iterable[str] = (),
         restarts: int = RESTARTS,
+        known: Results | None = None,
     ) -> None:
+        self.known = known
         self.items = chosen([names] if isinstance(names, str) else names)
         self.folder = Path(folder)
         self.plan = Plan(
             _known("data set", only, (*SETS, *MIXTURES)),
-            _known("method", methods, (*METHODS, *OTHERS, "gmm")),
+            _known("method", methods, (*METHODS, *OTHERS, *OWN, "gmm")),
             restarts,
         )
 
@@ -71,7 +75,8 @@ class Study:
     def cells(self) -> list[Cell]:
         """Return the cells of all items, each once."""
         found = (cell for item in self.items for cell in item.cells(self.plan))
-        return list({cell.key: cell for cell in found}.values())
+        cells = list({cell.key: cell for cell in found}.values())
+        return cells if self.known is None else lacking(self.known, cells)
 
     def missing(self) -> list[Cell]:
         """Return the cells that are still to be run."""
@@ -87,9 +92,16 @@ class Study:
         """Run what is missing; each finished cell is saved at once."""
         run_cells(self.missing(), self.store, jobs=jobs, report=report)
 
-    def results(self) -> Results:
-        """Return the results of the finished cells."""
-        return collect(self.cells(), Store(self.store).records())
+    def results(self, *, complete: bool = False) -> Results:
+        """Return the results of the finished cells.
+
+        ``complete``: only of entries all of whose cells are finished.
+        """
+        cells, records = self.cells(), Store(self.store).records()
+        if complete:
+            waiting = {c.entry for c in cells if c.key not in records}
+            cells = [c for c in cells if c.entry not in waiting]
+        return collect(cells, records)
 
     def write(self) -> list[Path]:
         """Write results, tables and figures; return the files."""

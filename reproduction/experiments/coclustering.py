@@ -122,7 +122,7 @@ def learned_z(results: Results) -> Sheet:
             panel = panels[(2 * band + line) * columns + column]
             panel.axis("on")
             _show(panel, entry, 0)
-            text = f"B-LoRD, {BEST_TAU[entry['data']]:g}"
+            text = f"B-LoRD, tau {BEST_TAU[entry['data']]:g}"
             text = text if line else f"{title(entry['data'])}\nLoRD"
             panel.set_title(text, size=8.5)
     return figure

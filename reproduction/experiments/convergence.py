@@ -29,6 +29,8 @@ WAYS = {
     "strict": ("the same, exact sums", QUIET),
     "fast": ("lordclust", BLUE),
 }
+#: Marks of the axes of samples and of clusters, which are logarithmic.
+TICKS = {"n": (200, 1000, 5000, 50_000), "k": (3, 10, 30, 100)}
 NAMES = {"lord": "LoRD", "blord": "B-LoRD"}
 
 
@@ -151,6 +153,8 @@ def inner_iterations(results: Results) -> Sheet:
             panel.plot(x, y, "o", color=colour, ms=5, alpha=0.8, mew=0, label=label)
         panel.set(xscale="log", yscale="log", ylim=(0.8, 2000))
         panel.minorticks_off()
+        ticks = TICKS[axis]
+        panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         panel.set_xlabel("samples n" if axis == "n" else "clusters k")
         quiet(panel, NAMES[method] if axis == "n" else "")
     panels[0].set_ylabel("per projection")

@@ -7,8 +7,9 @@ from reproduction.experiments import collect
 from reproduction.experiments.tuned import GRIDS
 from reproduction.paper import METHODS, NINE, SETS
 from reproduction.plan import FEWER, LARGE, Plan, left_out
-from reproduction.results import find, merged, signed_r2, to_text
-from reproduction.store import Cell
+from reproduction.results import find, lacking, merged, signed_r2, to_text
+from reproduction.store import Cell, Store
+from reproduction.study import Study
 
 FACTS = {"python": "3"}
 
@@ -94,6 +95,35 @@ def test_a_later_run_replaces_its_own_entries():
     assert results["facts"] == [FACTS]
 
 
+def test_entries_that_are_half_done_replace_nothing(tmp_path):
+    study = Study(
+        "table-acc", tmp_path, only=["wine"], methods=["sc", "sr"], restarts=2
+    )
+    done = [c for c in study.cells() if (c.method, c.seed) != ("sr", 1)]
+    for record, cell in zip(
+        records(*((c, fit(1.0, 0.5)) for c in done)).values(), done, strict=True
+    ):
+        Store(study.store).append(cell, record)
+    assert {e["method"] for e in study.results()["scores"]} == {"sc", "sr"}
+    assert {e["method"] for e in study.results(complete=True)["scores"]} == {"sc"}
+
+
+def test_what_is_shorter_than_planned_is_lacking():
+    plan = Plan(["wine"], ["sr", "sc", "dsni"], 5)
+    cells = list(plan.tables())
+    sr = {"method": "sr", "data": "wine", "starts": 5}
+    sc = {"method": "sc", "data": "wine", "starts": 5}
+    dsni = {"method": "dsni", "data": "wine", "starts": 1}
+    tuned = dsni | {"accuracies": [0.5] * len(GRIDS["dsni"])}
+    known = {"facts": [], "scores": [sr, sc, dsni | {"starts": 5}], "tuned": [tuned]}
+    assert lacking(known, cells) == []
+    known["scores"][0] = sr | {"starts": 4}
+    assert {c.method for c in lacking(known, cells)} == {"sr"}
+    known["tuned"] = [tuned | {"accuracies": [0.5]}]
+    assert {c.kind for c in lacking(known, cells)} == {"scores", "tuned"}
+    assert len(lacking({"facts": []}, cells)) == len(cells)
+
+
 # -- the plan -------------------------------------------------------------------------
 
 
@@ -125,6 +155,12 @@ def test_fewer_sets_methods_and_starts():
     }
     assert sum(c.method == "sr" for c in cells) == 5
     assert [c.settings["roundings"] for c in cells if c.method == "sc"] == [5]
+
+
+def test_a_variant_is_run_alone():
+    cells = list(Plan(methods=["blord-auto"]).tables())
+    assert {c.method for c in cells} == {"blord-auto"}
+    assert [c.data for c in cells] == [*NINE, *LARGE]
 
 
 # -- tables ---------------------------------------------------------------------------
