@@ -93,7 +93,14 @@ def measure_path(name: str) -> Row:
     def path(taus: Any = None) -> Any:
         return tau_path(S, k, taus=taus, random_state=0, n_jobs=1)
 
-    starts = BLoRD(k, tau=TAUS[name], start="random", n_init=20, random_state=0)
+    starts = BLoRD(
+        k,
+        tau=TAUS[name],
+        start="random",
+        proportions="equal",
+        n_init=20,
+        random_state=0,
+    )
     starts.set_params(affinity="precomputed", n_jobs=1)
     spectral = SpectralClustering(k, affinity="precomputed", random_state=0)
     path()  # compile
