@@ -1,4 +1,4 @@
-"""What speaks for a partition: oracles, and what must not change the answer."""
+"""Evidence for a partition: oracles, and what must not change the answer."""
 
 import numpy as np
 import pytest
@@ -291,9 +291,29 @@ def test_constant_features_say_nothing(n, value):
     assert found.features == 0.0
 
 
-def test_features_never_speak_against_clusters(rng):
+def test_features_count_at_least_half_of_the_balance(rng):
     X = rng.standard_normal((60, 3))
-    assert Evidence(ring(60), 3, X).score(rng.integers(0, 3, 60)).features == 0.0
+    score = Evidence(ring(60), 3, X).score(rng.integers(0, 3, 60))
+    assert score.features == score.balance / 2
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_slices_of_one_gaussian_have_more(k):
+    """Halves, and quarters across two axes; a half has the variance 1 - 2 / pi."""
+    X = np.random.default_rng(0).standard_normal((20_000, 2))
+    labels = (X[:, 0] > 0) + 2 * (X[:, 1] > 0) * (k == 4)
+    score = Evidence(sparse.eye_array(len(X), format="csr"), k, X).score(labels)
+    slices = -np.log(1 - 2 / np.pi) / (2 * np.log(2))
+    assert score.features == pytest.approx(slices * score.balance, abs=0.01)
+
+
+def test_more_components_than_clusters_serve_mixtures_only(rng):
+    X, labels = blobs(rng, 600, 6, 3)
+    evidence = Evidence(ring(600), 3, X)
+    assert evidence.components.shape[1] == 6
+    assert len(evidence.gain(labels)) == 6
+    score = evidence.score(labels)
+    assert score.features == pytest.approx(evidence.gain(labels, 3).max() / 600)
 
 
 @FORMS

@@ -2,22 +2,25 @@
 
 The evidence for labels z of n samples is
 
-    4.5 H(z) + 2 F / n - log(h + 3)
+    4.5 H(z) + 2 F(z) - log(h + 2)
 
 where
 
 - h is n times the entropy of a sample's label given that of a neighbour, in nats: how
   much a graph fails to tell where a cluster ends. It enters by its logarithm, because
   its unit is unknown: neighbours are not independent, and how strongly similar samples
-  belong together differs from one data set to another. Ratios remain. Three nats count
+  belong together differs from one data set to another. Ratios remain. Two nats count
   as nothing, or eight if there is only one graph. Two graphs are asked, and the
   smaller h counts: S, whose scale is local, and one whose scale is the same everywhere,
   which sees gaps in density that S evens out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
   middle.
-- F is the log Bayes factor of k Gaussian clusters against one, on the leading principal
-  components, at most k, with which it is largest.
+- F is the log Bayes factor of k Gaussian clusters against one, in nats per sample, on
+  the leading principal components, at most k, with which it is largest; at least H / 2.
+  Slices of one Gaussian have 0.73 H. Clusters that are bent or surround each other are
+  not Gaussian, and may have none: they must not lose everything to slices.
+  Without features F is 0.
 """
 
 from collections.abc import Sequence
@@ -30,7 +33,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.choose.gaussian import Mixture, fitted_mixtures
+from lordclust.choose.gaussian import Mixture, affordable, fitted_mixtures
 from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
@@ -38,8 +41,10 @@ from lordclust.solver.seeds import without_negative
 
 #: Weights of balance and features against the logarithm of the surprise.
 BALANCE, FEATURES = 4.5, 2.0
+#: F is at least this, per nat of balance.
+LEAST = 0.5
 #: Surprise, in nats, that counts as nothing: if two graphs are asked, or only one.
-NOTHING, NOTHING_ALONE = 3.0, 8.0
+NOTHING, NOTHING_ALONE = 2.0, 8.0
 #: Largest number of components.
 N_COMPONENTS = 60
 #: Above this many samples and features no matrix of their products is formed.
@@ -48,8 +53,9 @@ COVARIANCE_UP_TO = 1500
 BLOCK = 2048
 #: Prior of a cluster's mean: N(0, Sigma / KAPPA), nearly flat.
 KAPPA = 0.01
-#: Components with less variance than this fraction of the largest are rounding error.
-ROUNDING = 1e-12
+#: Components with less variance than this fraction of the largest are rounding error,
+#: and those of features of size 1 with less than this.
+ROUNDING, ROUNDED = 1e-12, 1e-28
 
 
 class Score(NamedTuple):
@@ -63,8 +69,8 @@ class Score(NamedTuple):
     balance : float
         Entropy of the shares, in nats.
     features : float
-        Log Bayes factor of the clusters against one Gaussian, in nats per sample; 0
-        without features.
+        Log Bayes factor of the clusters against one Gaussian, in nats per sample, at
+        least half of the balance; 0 without features.
     on_graph, on_reach : float
         The surprise on S, and on the graph of one scale; the same if there is only one.
     nothing : float
@@ -115,12 +121,13 @@ class Evidence:
         self.weight = np.ones(n) if weight is None else weight
         graphs = [without_negative(S)] + ([] if reach is None else [reach.similarity()])
         self.graphs = [_weighted(graph, self.weight) for graph in graphs]
-        self.Z = np.zeros((n, 0))
+        self.components = np.zeros((n, 0))
         if X is not None and n_clusters > 1:
-            scores = principal_components(X, self.weight, n_clusters)
-            self.Z = whitened(scores, self.weight)
+            count = max(n_clusters, affordable(n, n_clusters))
+            scores = principal_components(X, self.weight, count)
+            self.components = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
-        self.baseline = gaussian_evidence(self.Z, everyone, 1, self.weight)
+        self.baseline = gaussian_evidence(self.components, everyone, 1, self.weight)
         self._seen: dict[bytes, Score] = {}
 
     def score(self, labels: IntArray) -> Score:
@@ -133,9 +140,11 @@ class Evidence:
             self._seen[key] = self._score(labels)
         return self._seen[key]
 
-    def gain(self, labels: IntArray) -> FloatArray:
-        """Return the log Bayes factor on the first 1, 2, ... components."""
-        return gaussian_evidence(self.Z, labels, self.k, self.weight) - self.baseline
+    def gain(self, labels: IntArray, count: int | None = None) -> FloatArray:
+        """Return the log Bayes factor on the first 1, 2, ..., ``count`` components."""
+        Z = self.components[:, :count]
+        gain = gaussian_evidence(Z, labels, self.k, self.weight)
+        return np.asarray(gain - self.baseline[:count])
 
     def mixtures(self, partitions: Sequence[IntArray]) -> list[Mixture]:
         """Return the Gaussian mixtures reached from partitions, if there are features.
@@ -145,22 +154,32 @@ class Evidence:
         gain = self.gain(partitions[0])
         if not gain.max(initial=0.0) > 0:
             return []
-        Z = self.Z[:, : int(gain.argmax()) + 1]
+        Z = self.components[:, : int(gain.argmax()) + 1]
         return fitted_mixtures(Z, partitions, self.k, self.weight)
 
     def _score(self, labels: IntArray) -> Score:
         total = float(self.weight.sum())
         sizes = np.bincount(labels, self.weight, minlength=self.k)
-        gain = self.gain(labels)
-        features = max(0.0, float(gain.max(initial=0.0))) / total
+        balance = entropy(sizes / total)
+        features = features_told(self.gain(labels, self.k) / total, balance)
         surprise = [
             total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
         ]
-        balance = entropy(sizes / total)
         nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
         return Score(
             min(surprise), balance, features, surprise[0], surprise[-1], nothing
         )
+
+
+def features_told(gain: FloatArray, balance: float) -> float:
+    """Return F: the largest gain, at least half of the balance; 0 without features.
+
+    Examples
+    --------
+    >>> features_told(np.array([0.1, 0.2]), 0.6), features_told(np.empty(0), 0.6)
+    (0.3, 0.0)
+    """
+    return max(float(gain.max()), LEAST * balance) if len(gain) else 0.0
 
 
 def gaussian_evidence(
@@ -273,7 +292,7 @@ def whitened(scores: FloatArray, weight: FloatArray) -> FloatArray:
     p = weight / weight.sum()
     Z = scores - p @ scores
     variance = p @ Z**2
-    kept = variance > max(ROUNDING * variance.max(initial=0.0), TINY)
+    kept = variance > max(ROUNDING * variance.max(initial=0.0), ROUNDED)
     Z = Z[:, kept] / np.sqrt(variance[kept])
     if not kept.any():
         return np.asarray(Z)  # an old LAPACK fails on empty arrays

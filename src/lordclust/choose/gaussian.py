@@ -25,7 +25,7 @@ FIRST, MOST, SETTLED, MEAN_SETTLED = 3, 100, 1e-3, 1e-5
 #: Samples for each parameter of a mixture, at least: with fewer it fits their noise.
 PER_PARAMETER = 2
 #: Numbers of a pass over the samples, n k d^2, above which there is no mixture, and
-#: of a pass for each partition, up to which there are several.
+#: up to which, for all partitions together, there are several, or more than k features.
 WORK, SEVERAL = 1e9, 1e8
 
 
@@ -128,6 +128,20 @@ def _improved(Z: FloatArray, P: FloatArray, weight: FloatArray, turns: int) -> M
         if settled:
             break
     return Mixture(P, _trust(Z, P * weight[:, None]), likelihood, settled, Z.shape[1])
+
+
+def affordable(n: int, k: int) -> int:
+    """Return the largest number of features for which a mixture is cheap and safe.
+
+    >>> affordable(150, 3), affordable(70_000, 10)
+    (5, 11)
+    """
+    d = 0
+    while (
+        n >= PER_PARAMETER * k * parameters(d + 1) and n * k * (d + 1) ** 2 <= SEVERAL
+    ):
+        d += 1
+    return d
 
 
 def parameters(d: int) -> int:

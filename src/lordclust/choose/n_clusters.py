@@ -38,6 +38,7 @@ from lordclust._core.validation import check_count, check_k_range, missing_extra
 from lordclust.choose.evidence import (
     Evidence,
     Score,
+    features_told,
     gaussian_evidence,
     principal_components,
     whitened,
@@ -329,7 +330,8 @@ class _Judge:
         if not found:
             return 0.0, -np.inf
         score, labels = max(found, key=lambda one: one[0].total)
-        F = self._gain(labels, k, N_FEATURES) if self.has_features else np.log(k)
+        gain = self._gain(labels, k, N_FEATURES)
+        F = float(gain.sum()) if self.has_features else np.log(k)
         return score.surprise, score.balance + F - PRICE * np.log(k)
 
     def _score(self, labels: IntArray, k: int) -> Score:
@@ -337,16 +339,19 @@ class _Judge:
         total = float(self.weight.sum())
         sizes = np.bincount(labels, self.weight, minlength=k)
         surprise = total * neighbour_surprise(self.edges, labels, k)
-        gain = self._gain(labels, k, k - 1)
         balance = entropy(sizes / total)
-        return Score(surprise, balance, max(0.0, gain), surprise, surprise)
+        features = features_told(self._gain(labels, k, k - 1), balance)
+        return Score(surprise, balance, features, surprise, surprise)
 
-    def _gain(self, labels: IntArray, k: int, count: int) -> float:
-        """Return the log Bayes factor per sample on the leading components."""
+    def _gain(self, labels: IntArray, k: int, count: int) -> FloatArray:
+        """Return the log Bayes factor per sample on all the leading components.
+
+        Without features there is none.
+        """
         Z, one = self.Z[:, :count], np.zeros_like(labels)
         gain = gaussian_evidence(Z, labels, k, self.weight)
         gain -= gaussian_evidence(Z, one, 1, self.weight)
-        return float(gain[-1:].sum()) / float(self.weight.sum())
+        return gain[-1:] / float(self.weight.sum())
 
 
 # -- text and plots ---------------------------------------------------------------
