@@ -21,11 +21,9 @@ from lordclust.cli.options import (
     SHARES,
     FitRequest,
     InputOptions,
-    force_option,
     input_options,
-    quiet_option,
-    report_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
@@ -69,9 +67,9 @@ TIE = 5e-4
 )
 @click.option("-o", "--output", metavar="FILE", help="The table; stdout by default.")
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
-@report_option
-@force_option
-@quiet_option
+@result_option("report")
+@result_option("force")
+@result_option("quiet")
 def compare(
     inputs: tuple[str, ...],
     request: FitRequest,

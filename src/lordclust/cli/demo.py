@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
-from lordclust.cli.options import force_option
+from lordclust.cli.options import result_option
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
@@ -47,7 +47,7 @@ BLOCK_TAUS, BLOCK_SAMPLES = (0.07, 0.3, 1.0), 450
     show_default=True,
     help="Folder for the files.",
 )
-@force_option
+@result_option("force")
 def demo(output: Path, force: bool) -> None:
     """Cluster the 1797 digits shipped with scikit-learn.
 

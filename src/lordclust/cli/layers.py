@@ -11,13 +11,10 @@ from lordclust.cli.options import (
     SHARES,
     FitRequest,
     InputOptions,
-    force_option,
     input_options,
-    quiet_option,
-    report_option,
     request_options,
+    result_option,
     scale_option,
-    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -41,10 +38,10 @@ if TYPE_CHECKING:
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
-@report_option
-@title_option
-@force_option
-@quiet_option
+@result_option("report")
+@result_option("title")
+@result_option("force")
+@result_option("quiet")
 def layers(
     input_: str,
     k_max: int,

@@ -19,12 +19,11 @@ from lordclust.cli.options import (
     InputOptions,
     checkpoint_option,
     counted,
-    force_option,
     grid,
     input_options,
     numbers,
-    quiet_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
@@ -56,8 +55,8 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
 @click.option("--labels", metavar="FILE", help="Labels, one column per tau.")
 @checkpoint_option
-@force_option
-@quiet_option
+@result_option("force")
+@result_option("quiet")
 def path(
     input_: str,
     request: FitRequest,

@@ -7,11 +7,8 @@ import click
 from lordclust.cli.exits import INTERRUPTED, Failure, interruptible
 from lordclust.cli.options import (
     InputOptions,
-    force_option,
     input_options,
-    names_option,
-    quiet_option,
-    title_option,
+    result_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -24,10 +21,10 @@ from lordclust.cli.progress import Display
 @input_options(
     "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
 )
-@names_option
-@title_option
-@force_option
-@quiet_option
+@result_option("names")
+@result_option("title")
+@result_option("force")
+@result_option("quiet")
 def report(
     model: str,
     input_: str | None,

@@ -12,8 +12,8 @@ from lordclust.cli.options import (
     FitRequest,
     InputOptions,
     input_options,
-    quiet_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.progress import Display
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @input_options("known_labels")
 @scale_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
-@quiet_option
+@result_option("quiet")
 def suggest(
     input_: str,
     max_clusters: int,
