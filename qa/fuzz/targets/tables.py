@@ -213,7 +213,7 @@ def _prepared(path: Path, rng: np.random.Generator) -> None:
     expected = _messy(path, rng)
     missing = str(rng.choice(["error", "drop", "median"]))
     options = InputOptions(categorical=list(expected.categories), missing=missing)
-    samples = read_samples(str(path), options, precomputed=False, cells=True)
+    samples = read_samples(str(path), options, precomputed=False, join=True)
     scale = str(rng.choice(["auto", "none", "zscore", "minmax"]))
     made, how = Preparation.fit(samples, missing, scale)
     require_finite(made.X, "each feature")

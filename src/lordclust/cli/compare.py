@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lordclust.cli.exits import (
-    COMPLETE,
     INTERRUPTED,
     Failure,
     debugging,
@@ -30,7 +29,6 @@ from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
-    from lordclust._core.typing import FloatArray
     from lordclust.cli.fitting import Estimator, Fitted
     from lordclust.cli.samples import Samples
     from lordclust.cli.tables import Row
@@ -128,7 +126,6 @@ def compare(
         path = None
         if "--report" in outputs:
             path = pages.path_around(table.models[0], samples, display, interrupts)
-            display.stage("Drawing the report")
         writers = table.writers(path)
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=quiet)
@@ -139,8 +136,7 @@ def compare(
     if table.interrupted:
         done = ", ".join(str(row["method"]) for row in table.rows)
         raise Failure(f"Interrupted. Finished and kept: {done}.", INTERRUPTED)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    interrupts.end()
     if not table.models:
         raise Failure("All methods failed; the table states why.")
 
@@ -182,13 +178,12 @@ class Comparison:
         samples, k = self.samples, self.request.n_clusters
         kind = affinity(self.request, samples.precomputed) or "knn"
         self.S = make_affinity(kind, samples.X)
-        X = None if samples.precomputed else samples.X
         if k is None and samples.labels is not None:
             k = len({str(label) for label in samples.labels} - {""})
         elif k is None:
-            k = best_n_clusters(self.S, X, _ones(samples)).best_k
+            k = best_n_clusters(self.S, samples.features, samples.weights).best_k
         self.request = replace(self.request, n_clusters=k)
-        self.k, self.judge = k, Evidence(self.S, k, X)
+        self.k, self.judge = k, Evidence(self.S, k, samples.features)
 
     def _row(self, name: str) -> Row:
         """Return the row of a method, with the error message if it fails."""
@@ -362,13 +357,6 @@ class Table:
         if sys.stdout.isatty():
             rows = [_shortened(row, _deciding(rows)) for row in rows]
         tables.print_rows(rows)
-
-
-def _ones(samples: Samples) -> FloatArray:
-    """Return equal weights."""
-    import numpy as np
-
-    return np.ones(samples.X.shape[0])
 
 
 def _deciding(rows: list[Row]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import result_option
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -76,8 +76,7 @@ def demo(output: Path, force: bool) -> None:
         writers = _writers(result)
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=False)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    interrupts.end()
 
 
 @dataclass(frozen=True)

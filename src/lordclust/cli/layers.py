@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     SHARES,
     FitRequest,
@@ -67,8 +67,7 @@ def layers(
     """
     targets = {"--output": output, "--report": report}
     outputs = Outputs(targets, (input_,), force=force)
-    if outputs.to_stdout("--report"):
-        raise click.UsageError("--report needs a file, not stdout.")
+    outputs.need_files("--report")
     from lordclust.cli.fitting import affinity
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_formats
@@ -83,11 +82,8 @@ def layers(
         found = nested(samples.X, k_max, affinity=kind, **given)
         writers = _writers(found, samples, title)
         outputs.write(writers, interrupts)
-    if not quiet:
-        say(str(found))
-    outputs.finish(writers, quiet=quiet)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    outputs.finish(writers, str(found), quiet=quiet)
+    interrupts.end()
 
 
 def _writers(found: Layers, samples: Samples, title: str | None) -> dict[str, Writer]:

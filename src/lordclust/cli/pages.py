@@ -75,7 +75,7 @@ def write_page(
         file,
         model,
         path,
-        None if samples.precomputed else samples.X,
+        samples.features,
         ids=samples.ids.tolist(),
         names=samples.names,
         labels=samples.labels,
@@ -99,13 +99,15 @@ def path_around(
 
     Ctrl-C ends it early; after an earlier Ctrl-C there is no path.
     """
-    if not inline.has_slider(model) or interrupts.requested:
-        return None
-    interrupts.keep()
-    display.stage("Following tau for the report", total=inline.TAUS[-1])
 
     def at(tau: float) -> bool:
         display.at(tau)
         return interrupts.requested
 
-    return inline.path_around(model, samples.known, at)
+    path = None
+    if inline.has_slider(model) and not interrupts.requested:
+        interrupts.keep()
+        display.stage("Following tau for the report", total=inline.TAUS[-1])
+        path = inline.path_around(model, samples.known, at)
+    display.stage("Drawing the report")
+    return path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     InputOptions,
     input_options,
@@ -84,16 +84,14 @@ def predict(
     targets = {"--output": output or "-", "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
-    from lordclust.cli.tables import check_formats, check_join, sample_writers
+    from lordclust.cli.tables import check_formats, sample_writers
     from lordclust.files import InputError
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         saved = SavedModel.read(model)
         display.stage(f"Reading {input_}")
-        samples = saved.samples(input_, reading, cells=join)
-        if join:
-            check_join(samples)
+        samples = saved.samples(input_, reading, join=join)
         display.stage(f"Predicting {samples.size}")
         P, name = None, type(saved.model).__name__
         if hasattr(saved.model, "predict_proba"):
@@ -122,11 +120,9 @@ def predict(
             )
         writers = sample_writers(samples, labels, P, names=saved.clusters, join=join)
         outputs.write(writers, interrupts)
-    if not quiet:
-        say(_summary(samples, labels, len(saved.model.sizes_)))
-    outputs.finish(writers, quiet=quiet)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    line = _summary(samples, labels, len(saved.model.sizes_))
+    outputs.finish(writers, line, quiet=quiet)
+    interrupts.end()
 
 
 def _summary(samples: Samples, labels: IntArray, k: int) -> str:
