@@ -139,23 +139,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a column of text means.
+    """What a column of text means."""
 
-    Attributes
-    ----------
-    kind : {"text", "boolean", "date", "number", "percent"}
-    style : str
-        The decimal sign of numbers, the order of dates, "" if it does not matter.
-    values : ndarray of shape (n,)
-        NaN for missing cells; empty for text.
-    example : str
-        A cell and its value.
-    """
-
-    kind: str
-    style: str = ""
-    values: FloatArray = field(default_factory=lambda: np.empty(0))
-    example: str = ""
+    kind: str  # "text", "boolean", "date", "number" or "percent"
+    style: str = ""  # the decimal sign, or the order of dates, if it matters
+    values: FloatArray = field(default_factory=lambda: np.empty(0))  # NaN if missing
+    example: str = ""  # a cell and its value
 
 
 def is_amount(cell: str) -> bool:
