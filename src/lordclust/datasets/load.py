@@ -188,11 +188,6 @@ def _from_sklearn(entry: Entry, _: str) -> Arrays:
     return X, y
 
 
-def _from_synthetic(entry: Entry, _: str) -> Arrays:
-    """Draw one of the paper's mixtures."""
-    return four_gaussians(MIXTURES[entry.name], random_state=0)
-
-
 def _from_part(entry: Entry, parent: str) -> Arrays:
     """Return a part of another data set."""
     try:
@@ -253,5 +248,5 @@ SOURCES: dict[str, Callable[[Entry, str], Arrays | None]] = {
     "sklearn": _from_sklearn,
     "openml": _from_openml,
     "part-of": _from_part,
-    "synthetic": _from_synthetic,
+    "synthetic": lambda entry, _: four_gaussians(MIXTURES[entry.name], random_state=0),
 }

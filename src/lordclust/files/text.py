@@ -276,7 +276,11 @@ class Columns:
         if self.chunks:
             self.became_words.add(column)
         else:
-            self._check_words()
+            if len(self.words) >= _MOST_WORDS:
+                raise ContentError(
+                    f"more than {_MOST_WORDS} columns hold text, but features must be "
+                    "numbers. Choose the columns with columns (--columns)."
+                )
             self.words[column] = Words()
             self.words[column].add(cells, lines)
         return np.nan
@@ -306,14 +310,6 @@ class Columns:
             else:
                 self.unclear[column] = sign
         return X
-
-    def _check_words(self) -> None:
-        """Raise an error if most columns of a very wide table hold text."""
-        if len(self.words) >= _MOST_WORDS:
-            raise ContentError(
-                f"more than {_MOST_WORDS} columns hold text, but features must be "
-                "numbers. Choose the columns with columns (--columns)."
-            )
 
     def _note_missing(
         self, X: FloatArray, cells: Sequence[Sequence[str]], lines: list[int]
@@ -373,7 +369,9 @@ class Columns:
         self.texts |= numbers
         roles = self.roles.with_ids(self.texts.__getitem__)
         table = roles.table(X, self.texts.__getitem__)
-        found = [kinds.get(j) or self._plain_kind(j) for j in roles.features]
+        signs = self.unclear | self.signs
+        kinds = {j: f"number {sign}" for j, sign in signs.items()} | kinds
+        found = [kinds.get(j, "number") for j in roles.features]
         return replace(table, kinds=found, cells=self._cells())
 
     def read_words(self, X: FloatArray) -> tuple[dict[int, str], FloatArray]:
@@ -447,11 +445,6 @@ class Columns:
             f"cells, the first is {self.first_missing}. Fill them, or leave out these "
             "rows or columns; --missing median and --missing drop do so."
         )
-
-    def _plain_kind(self, column: int) -> str:
-        """Return the kind of a column of plain numbers."""
-        sign = self.signs.get(column) or self.unclear.get(column)
-        return f"number {sign}" if sign else "number"
 
     def _cells(self) -> dict[str, list[str]]:
         """Return all cells, if they were requested."""
