@@ -175,11 +175,11 @@ class Layers:
 def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     """Return nested clusterings into 1 to ``k_max`` clusters.
 
-    Instead of a resolution that is tried out, all levels at once: every cluster lies
-    inside one of the coarser level. The recommended level is ``BLoRD(k)`` for the
-    number of clusters that :func:`lordclust.suggest_k` suggests. Coarser levels merge
-    its clusters, finer ones split them into two by ``BLoRD``, so that the evidence for
-    each level is as large as possible.
+    All levels are computed at once, so that no resolution need be tried out. Every
+    cluster lies inside one of the coarser level. The recommended level is ``BLoRD(k)``
+    for the number of clusters that :func:`lordclust.suggest_k` suggests. Coarser levels
+    merge its clusters, finer ones split them into two by ``BLoRD``, so that the
+    evidence for each level is as large as possible.
 
     Parameters
     ----------
