@@ -284,9 +284,10 @@ class Roles:
         for j in columns if self.requested is None else []:
             if j not in self.numeric and is_mostly_text(texts(j)[:100]):
                 continue  # it cannot be a feature
-            use = "the ids" if j == roles.id else "left out"
+            own = j == roles.id
+            use = "used as such, not as a feature" if own else "left out"
             roles = roles.noted(
-                f"column {self.title(j)} looks like ids and is {use}, not a feature. "
+                f"column {self.title(j)} looks like ids and is {use}. "
                 "Choose otherwise with columns (--columns) or id_column (--id-column)."
             )
         return roles
