@@ -38,12 +38,12 @@ class Samples:
     X: Matrix
     ids: npt.NDArray[Any]
     id_name: str
-    names: list[str] | None
-    labels: npt.NDArray[Any] | None
-    weight: FloatArray | None
-    known: IntArray | None
-    precomputed: bool
     raw: Matrix  # X before scaling
+    precomputed: bool = False
+    names: list[str] | None = None
+    labels: npt.NDArray[Any] | None = None
+    weight: FloatArray | None = None
+    known: IntArray | None = None
     others: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     kinds: list[str] | None = None
     categories: Mapping[str, list[str]] = field(default_factory=dict)
