@@ -103,8 +103,10 @@ def fit(
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(wanted.targets, inputs, force=wanted.force, checkpoint=checkpoint)
     estimator = _make_estimator(input_, method, request, reading, outputs)
+    if links is not None and "links" not in estimator.get_params():
+        raise click.UsageError(f"The method {method} has no --links. Leave it out.")
     if links is not None:
-        _set_links(method, estimator, links)
+        estimator.set_params(links=links)
     check_named(wanted.names, request.n_clusters)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_shown
@@ -175,13 +177,6 @@ def _make_estimator(
     check_formats(outputs, "--output", "--proba", "--profiles")
     outputs.need_files("--model", "--report")
     return estimator
-
-
-def _set_links(method: str, estimator: Any, links: str) -> None:
-    """Set how strictly links are met; raise an error if the method has none."""
-    if "links" not in estimator.get_params():
-        raise click.UsageError(f"The method {method} has no --links. Leave it out.")
-    estimator.set_params(links=links)
 
 
 def _check_path(method: str, estimator: Any) -> None:

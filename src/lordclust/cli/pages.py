@@ -69,7 +69,7 @@ def write_page(
         ]
     else:
         profiles = profiles_of(model, samples, names)
-    if path is None and hasattr(model, "tau_") and _too_many(model):
+    if path is None and hasattr(model, "tau_") and not inline.is_small(model):
         facts = facts | {"slider": f"none above {inline.SLIDER_UP_TO:,} probabilities"}
     write_report(
         file,
@@ -85,11 +85,6 @@ def write_page(
         facts=facts,
         force=force,
     )
-
-
-def _too_many(model: Any) -> bool:
-    """Return whether there are too many probabilities for a slider."""
-    return len(model.labels_) * len(model.sizes_) > inline.SLIDER_UP_TO
 
 
 def path_around(

@@ -121,17 +121,14 @@ def _is_date(kind: Any) -> bool:
 def _named_ids(schema: Any, roles: Roles) -> list[int]:
     """Return the columns that are an index of pandas, or have the name of ids."""
     index = _index_columns(schema)
+    decimals = ("float", "double", "half")
+    cells = ["0.5" if str(field.type).startswith(decimals) else "1" for field in schema]
     return [
         j
         for j, field in enumerate(schema)
         if roles.may_hold_ids(j)
-        and (field.name in index or names_ids(field.name, _example(field.type)))
+        and (field.name in index or names_ids(field.name, [cells[j]]))
     ]
-
-
-def _example(kind: Any) -> list[str]:
-    """Return cells as an Arrow type has them: numbers with decimals, or not."""
-    return ["0.5"] if str(kind).startswith(("float", "double", "half")) else ["1"]
 
 
 def _index_columns(schema: Any) -> list[str]:
