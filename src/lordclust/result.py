@@ -257,6 +257,18 @@ class TauPath:
             f"{self.taus[-1]:.3g}, {n} samples, {k} clusters)"
         )
 
+    @property
+    def sizes(self) -> IntArray:
+        """Samples per cluster at each tau, shape (m, k)."""
+        k = len(self.proportions)
+        return np.array([np.bincount(row, minlength=k) for row in self.labels])
+
+    @property
+    def softness(self) -> FloatArray:
+        """How far V is from orthogonal: 1 at tau = 0, 0 for a partition."""
+        n, k = self.labels.shape[1], len(self.proportions)
+        return np.asarray(self.block_diagonality * n / max(k - 1, 1))
+
     def at(self, tau: float) -> int:
         """Return the index of the grid point nearest to ``tau``."""
         return int(np.argmin(np.abs(self.taus - tau)))
@@ -272,11 +284,11 @@ class TauPath:
         m, n, k = len(self.taus), self.labels.shape[1], len(self.proportions)
         rows = []
         for i in np.unique(np.linspace(0, m - 1, 12).round().astype(int)):
-            sizes = np.bincount(self.labels[i], minlength=k)
-            softness = self.block_diagonality[i] * n / max(k - 1, 1)
+            sizes = self.sizes[i]
             rows.append([
-                f"{self.taus[i]:.3f}", f"{self.objectives[i]:.6g}", f"{softness:.3f}",
-                f"{sizes.min()} to {sizes.max()}", f"{self.n_iter[i]}",
+                f"{self.taus[i]:.3f}", f"{self.objectives[i]:.6g}",
+                f"{self.softness[i]:.3f}", f"{sizes.min()} to {sizes.max()}",
+                f"{self.n_iter[i]}",
             ])  # fmt: skip
         caption = f"TauPath: {m} taus, {n} samples, {k} clusters"
         head = ["tau", "objective", "softness", "sizes", "iterations"]

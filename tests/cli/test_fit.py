@@ -454,7 +454,10 @@ def test_what_was_decided_about_the_columns_is_printed(run, points, tmp_path):
     done = run("fit", *options)
     assert done.exit_code == 0
     assert "45 samples x 2 features" in done.stderr
-    assert f"{path}: column 'customer_id' looks like ids and is the ids" in done.stderr
+    assert (
+        f"{path}: column 'customer_id' looks like ids and is used as such"
+        in done.stderr
+    )
     assert f"{path}: the first line is read as a header" in done.stderr
     assert done.stdout.startswith("customer_id,label,")
     done = run("fit", *options, "--id-column", "none", "--header", "yes", "--quiet")

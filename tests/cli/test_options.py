@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lordclust.cli.options import grid, numbers, tau
+from lordclust.cli.options import grid, numbers, tau_value
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
@@ -32,12 +32,12 @@ def test_binary_files_are_refused(tmp_path):
 
 
 def test_tau_is_a_number_or_a_rule():
-    assert [tau(text) for text in ("0", "0.3", "1", "auto", "n")] == [
+    assert [tau_value(text) for text in ("0", "0.3", "1", "auto", "n")] == [
         0.0, 0.3, 1.0, "auto", "n",
     ]  # fmt: skip
     for text in ("-0.1", "1.1", "nan", "inf", "soft"):
         with pytest.raises(click.BadParameter, match="from 0"):
-            tau(text)
+            tau_value(text)
 
 
 def test_grids():

@@ -235,7 +235,7 @@ def test_damaged_files_give_numbers_or_a_sentence(tmp_path_factory, kind, data):
 
 def test_npy_in_memory():
     for array in (X, np.array(["a", "bc"]), np.array(3)):
-        assert np.array_equal(read_npy(npy_bytes(array), "x"), array)
+        assert np.array_equal(read_npy(npy_bytes(array)), array)
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         npy_bytes(np.array([None]))
 

@@ -46,7 +46,9 @@ class TestIndexOfPandas:
         assert loaded.names == list(SHUFFLED.columns)
         ids = [str(i) for i in change(SHUFFLED).index]
         assert loaded.ids == ids
-        said = "looks like ids and is the ids, not a feature" in "".join(loaded.notes)
+        said = "looks like ids and is used as such, not as a feature" in "".join(
+            loaded.notes
+        )
         assert said == ids[0].isdecimal()
 
     def test_an_index_that_repeats_is_left_out(self, tmp_path):
@@ -201,7 +203,9 @@ class TestWholeNumbers:
             loaded = read(tmp_path / f"t.{kind}")
             assert (loaded.names, loaded.id_name) == (["x", "y", "z"], name)
             assert loaded.ids == [str(i) for i in numbers]
-            assert f"column {name!r} looks like ids and is the ids" in loaded.notes[0]
+            assert (
+                f"column {name!r} looks like ids and is used as such" in loaded.notes[0]
+            )
 
     @pytest.mark.parametrize("name", ["acid", "solid", "glycemic_index", "x", "paid"])
     def test_other_names(self, tmp_path, name):

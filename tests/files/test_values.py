@@ -262,7 +262,8 @@ def test_dates_in_the_first_column_are_ids_unless_one_is_missing(tmp_path):
     loaded = read(path)
     assert loaded.ids == ["2024-03-01", "2024-03-02"]
     assert (
-        "column 'day' looks like ids and is the ids, not a feature" in loaded.notes[0]
+        "column 'day' looks like ids and is used as such, not as a feature"
+        in loaded.notes[0]
     )
     path.write_text("day,x\n2024-03-01,0.5\nNA,1.5\n")
     loaded = read(path, missing="keep")

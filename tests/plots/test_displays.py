@@ -302,6 +302,12 @@ def test_path_without_memberships_shows_softness(model, axes):
     assert np.all((soft >= -1e-9) & (soft <= 1 + 1e-9))
 
 
+def test_sizes_of_a_path_are_counts_of_its_labels(model):
+    path = tau_path(model.affinity_matrix_, 3)
+    for sizes, labels in zip(path.sizes, path.labels, strict=True):
+        assert sizes.tolist() == [np.count_nonzero(labels == j) for j in range(3)]
+
+
 def test_softness_is_one_at_tau_zero(model):
     path = tau_path(model.affinity_matrix_, 4, taus=[0.0], tol=1e-7)
     np.testing.assert_allclose(PathDisplay(path=path).softness, 1, atol=1e-6)

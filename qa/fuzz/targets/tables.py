@@ -212,13 +212,8 @@ def _prepared(path: Path, rng: np.random.Generator) -> None:
     """Check that features are finite, and that new samples get the same ones."""
     expected = _messy(path, rng)
     missing = str(rng.choice(["error", "drop", "median"]))
-    options = InputOptions(
-        columns=None, id_column=None, header=None, label_column=None,
-        weight_column=None, known_labels=None, precomputed=False, format_=None,
-        drop=None, categorical=list(expected.categories), missing=missing,
-        encoding=None, decimal=None,
-    )  # fmt: skip
-    samples = read_samples(str(path), options, precomputed=False, cells=True)
+    options = InputOptions(categorical=list(expected.categories), missing=missing)
+    samples = read_samples(str(path), options, precomputed=False, join=True)
     scale = str(rng.choice(["auto", "none", "zscore", "minmax"]))
     made, how = Preparation.fit(samples, missing, scale)
     require_finite(made.X, "each feature")

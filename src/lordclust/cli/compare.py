@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lordclust.cli.exits import (
-    COMPLETE,
     INTERRUPTED,
     Failure,
     debugging,
@@ -21,18 +20,15 @@ from lordclust.cli.options import (
     SHARES,
     FitRequest,
     InputOptions,
-    force_option,
     input_options,
-    quiet_option,
-    report_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
-    from lordclust._core.typing import FloatArray
     from lordclust.cli.fitting import Estimator, Fitted
     from lordclust.cli.samples import Samples
     from lordclust.cli.tables import Row
@@ -69,9 +65,9 @@ TIE = 5e-4
 )
 @click.option("-o", "--output", metavar="FILE", help="The table; stdout by default.")
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
-@report_option
-@force_option
-@quiet_option
+@result_option("report")
+@result_option("force")
+@result_option("quiet")
 def compare(
     inputs: tuple[str, ...],
     request: FitRequest,
@@ -130,7 +126,6 @@ def compare(
         path = None
         if "--report" in outputs:
             path = pages.path_around(table.models[0], samples, display, interrupts)
-            display.stage("Drawing the report")
         writers = table.writers(path)
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=quiet)
@@ -141,8 +136,7 @@ def compare(
     if table.interrupted:
         done = ", ".join(str(row["method"]) for row in table.rows)
         raise Failure(f"Interrupted. Finished and kept: {done}.", INTERRUPTED)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    interrupts.end()
     if not table.models:
         raise Failure("All methods failed; the table states why.")
 
@@ -184,13 +178,12 @@ class Comparison:
         samples, k = self.samples, self.request.n_clusters
         kind = affinity(self.request, samples.precomputed) or "knn"
         self.S = make_affinity(kind, samples.X)
-        X = None if samples.precomputed else samples.X
         if k is None and samples.labels is not None:
             k = len({str(label) for label in samples.labels} - {""})
         elif k is None:
-            k = best_n_clusters(self.S, X, _ones(samples)).best_k
+            k = best_n_clusters(self.S, samples.features, samples.weights).best_k
         self.request = replace(self.request, n_clusters=k)
-        self.k, self.judge = k, Evidence(self.S, k, X)
+        self.k, self.judge = k, Evidence(self.S, k, samples.features)
 
     def _row(self, name: str) -> Row:
         """Return the row of a method, with the error message if it fails."""
@@ -364,13 +357,6 @@ class Table:
         if sys.stdout.isatty():
             rows = [_shortened(row, _deciding(rows)) for row in rows]
         tables.print_rows(rows)
-
-
-def _ones(samples: Samples) -> FloatArray:
-    """Return equal weights."""
-    import numpy as np
-
-    return np.ones(samples.X.shape[0])
 
 
 def _deciding(rows: list[Row]) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible
-from lordclust.cli.options import force_option
+from lordclust.cli.exits import interruptible
+from lordclust.cli.options import result_option
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
 
@@ -47,7 +47,7 @@ BLOCK_TAUS, BLOCK_SAMPLES = (0.07, 0.3, 1.0), 450
     show_default=True,
     help="Folder for the files.",
 )
-@force_option
+@result_option("force")
 def demo(output: Path, force: bool) -> None:
     """Cluster the 1797 digits shipped with scikit-learn.
 
@@ -76,8 +76,7 @@ def demo(output: Path, force: bool) -> None:
         writers = _writers(result)
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=False)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    interrupts.end()
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,11 @@ class Interrupts:
         """Note that there is a result: the first Ctrl-C now only shows the message."""
         self._message = message
 
+    def end(self, message: str = COMPLETE) -> None:
+        """Fail with a message after Ctrl-C; do nothing without it."""
+        if self.requested:
+            raise Failure(message, INTERRUPTED)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Finish files after the first Ctrl-C, and remove them after the second."""

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lordclust.cli.exits import (
-    COMPLETE,
     INTERRUPTED,
     NOT_CONVERGED,
     Failure,
     how_to_resume,
     interruptible,
-    say,
 )
 from lordclust.cli.options import (
     FitRequest,
@@ -105,21 +103,20 @@ def fit(
     inputs = tuple(name for name in (input_, must_link, cannot_link) if name)
     outputs = Outputs(wanted.targets, inputs, force=wanted.force, checkpoint=checkpoint)
     estimator = _make_estimator(input_, method, request, reading, outputs)
+    if links is not None and "links" not in estimator.get_params():
+        raise click.UsageError(f"The method {method} has no --links. Leave it out.")
     if links is not None:
-        _set_links(method, estimator, links)
+        estimator.set_params(links=links)
     check_named(wanted.names, request.n_clusters)
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_shown
     from lordclust.cli.links import Pairs, read_pairs
     from lordclust.cli.samples import read_input
-    from lordclust.cli.tables import check_join
 
     with Display(quiet=wanted.quiet) as display, interruptible() as interrupts:
         samples, preparation = read_input(
-            input_, request, reading, scale, display, cells=wanted.join
+            input_, request, reading, scale, display, join=wanted.join
         )
-        if wanted.join:
-            check_join(samples)
         files = (must_link, cannot_link)
         pairs = Pairs(*(read_pairs(file, samples) if file else None for file in files))
         fitted = fit_shown(estimator, samples, display, interrupts, checkpoint, pairs)
@@ -131,19 +128,14 @@ def fit(
         path = None
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
-            display.stage("Drawing the report")
         writers = run_writers(run, path, wanted)
         outputs.write(writers, interrupts)
-    if not wanted.quiet:
-        for line in summary.lines(run):
-            say(line)
-    outputs.finish(writers, quiet=wanted.quiet)
+    outputs.finish(writers, *summary.lines(run), quiet=wanted.quiet)
     if interrupted:
         kept = "Interrupted; the best result so far has been kept."
         raise Failure(kept + how_to_resume(checkpoint), INTERRUPTED)
     outputs.remove_checkpoint(len(getattr(estimator, "all_objectives_", "1")))
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    interrupts.end()
 
 
 def check_named(names: list[str] | None, k: int | None) -> None:
@@ -183,16 +175,8 @@ def _make_estimator(
             "leave --model out."
         )
     check_formats(outputs, "--output", "--proba", "--profiles")
-    if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
-        raise click.UsageError("--model and --report need a file, not stdout.")
+    outputs.need_files("--model", "--report")
     return estimator
-
-
-def _set_links(method: str, estimator: Any, links: str) -> None:
-    """Set how strictly links are met; raise an error if the method has none."""
-    if "links" not in estimator.get_params():
-        raise click.UsageError(f"The method {method} has no --links. Leave it out.")
-    estimator.set_params(links=links)
 
 
 def _check_path(method: str, estimator: Any) -> None:

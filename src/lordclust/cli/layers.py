@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     SHARES,
     FitRequest,
     InputOptions,
-    force_option,
     input_options,
-    quiet_option,
-    report_option,
     request_options,
+    result_option,
     scale_option,
-    title_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -41,10 +38,10 @@ if TYPE_CHECKING:
 @input_options("weight_column", "known_labels")
 @scale_option
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
-@report_option
-@title_option
-@force_option
-@quiet_option
+@result_option("report")
+@result_option("title")
+@result_option("force")
+@result_option("quiet")
 def layers(
     input_: str,
     k_max: int,
@@ -70,8 +67,7 @@ def layers(
     """
     targets = {"--output": output, "--report": report}
     outputs = Outputs(targets, (input_,), force=force)
-    if outputs.to_stdout("--report"):
-        raise click.UsageError("--report needs a file, not stdout.")
+    outputs.need_files("--report")
     from lordclust.cli.fitting import affinity
     from lordclust.cli.samples import read_input
     from lordclust.cli.tables import check_formats
@@ -86,11 +82,8 @@ def layers(
         found = nested(samples.X, k_max, affinity=kind, **given)
         writers = _writers(found, samples, title)
         outputs.write(writers, interrupts)
-    if not quiet:
-        say(str(found))
-    outputs.finish(writers, quiet=quiet)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    outputs.finish(writers, str(found), quiet=quiet)
+    interrupts.end()
 
 
 def _writers(found: Layers, samples: Samples, title: str | None) -> dict[str, Writer]:

@@ -36,14 +36,9 @@ def _methods() -> list[Row]:
     """Return a row for each method."""
     from lordclust.registry import METHODS
 
+    shown = ("name", "title", "takes", "source")
     return [
-        {
-            "name": line.name,
-            "title": line.title,
-            "takes": line.takes,
-            "source": line.source,
-            "algorithm": line.status,
-        }
+        {name: getattr(line, name) for name in shown} | {"algorithm": line.status}
         for line in METHODS.values()
     ]
 

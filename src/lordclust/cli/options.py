@@ -9,7 +9,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,7 +70,7 @@ def clusters(value: str) -> int:
     return int(value)
 
 
-def outliers(value: str) -> float | str:
+def outlier_share(value: str) -> float | str:
     """Return the share of outliers, or auto."""
     try:
         share = value if value == "auto" else float(value)
@@ -84,7 +84,7 @@ def outliers(value: str) -> float | str:
     return share
 
 
-def tau(value: str) -> float | str:
+def tau_value(value: str) -> float | str:
     """Return tau as a number in [0, 1], or the rule that chooses it."""
     if value in TAU_RULES:
         return value
@@ -127,59 +127,193 @@ def _taus(text: str) -> list[float]:
     return taus if last - taus[-1] < 1e-9 else [*taus, last]
 
 
+def option(*flags: str, **settings: Any) -> Any:
+    """Return the field of a record that an option of the command line sets.
+
+    The option is called like the field if no flags are given.
+    """
+    return field(default=None, metadata={"flags": flags, "settings": settings})
+
+
 @dataclass(frozen=True)
 class InputOptions:
     """How INPUT is read."""
 
-    columns: str | Sequence[str] | None
-    id_column: str | None
-    header: str | None
-    label_column: str | None
-    weight_column: str | None
-    known_labels: str | None
-    precomputed: bool
-    format_: str | None
-    drop: list[str] | None
-    categorical: list[str] | None
-    missing: str | None
-    encoding: str | None
-    decimal: str | None
+    columns: str | Sequence[str] | None = option(
+        metavar="A,B,...",
+        help="Columns to use; by default all columns without another role.",
+    )
+    drop: list[str] | None = option(
+        type=listed,
+        metavar="A,B,...",
+        help="Columns to leave out; columns of text are left out anyway.",
+    )
+    categorical: list[str] | None = option(
+        type=listed,
+        metavar="A,B,...",
+        help="Columns of categories, each with the weight of one numeric column.",
+    )
+    missing: str | None = option(
+        type=click.Choice(["error", "drop", "median"]),
+        default="error",
+        show_default=True,
+        help="Missing values. drop: leave these samples out. median: fill them, "
+        "categories with the most frequent one.",
+    )
+    id_column: str | None = option(
+        metavar="NAME",
+        help="Column that names the samples; kept in the output. none: there is no "
+        "such column, whatever the columns look like.",
+    )
+    header: str | None = option(
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+        show_default=True,
+        help="Whether the first line of csv or tsv names the columns.",
+    )
+    label_column: str | None = option(
+        metavar="NAME",
+        help="Column of true classes: never used for clustering, only for scores.",
+    )
+    weight_column: str | None = option(metavar="NAME", help="Column of sample weights.")
+    known_labels: str | None = option(
+        metavar="NAME",
+        help="Column of known clusters from 0 to K-1; -1 or empty if unknown.",
+    )
+    precomputed: bool = option(
+        is_flag=True,
+        help="INPUT contains similarities, or edges 'a b weight', not features.",
+    )
+    format_: str | None = option(
+        metavar="FORMAT",
+        help="csv, tsv, parquet, xlsx, npy, npz, mtx, mat, h5ad or edges; by default "
+        "from the suffix.",
+    )
+    encoding: str | None = option(
+        metavar="NAME",
+        help="Of text, for example cp1252; by default it is detected.",
+    )
+    decimal: str | None = option(
+        type=click.Choice([".", ","]),
+        help="The decimal sign, if it cannot be told from columns such as 1,234.",
+    )
 
 
 @dataclass(frozen=True)
 class FitRequest:
     """The clusters that the user requested; None for options that were not given."""
 
-    n_clusters: int | None
-    proportions: list[float] | str | None
-    strength: float | None
-    cluster_sizes: int | list[int] | None
-    size_min: float | list[float] | None
-    size_max: float | list[float] | None
-    rounding: str | None
-    outliers: float | str | None
-    tau: float | str | None
-    affinity: str | None
-    neighbors: int | None
-    seed: int | None
-    jobs: int | None
+    n_clusters: int | None = option(
+        "-k",
+        "--clusters",
+        type=clusters,
+        metavar="K|auto",
+        default="auto",
+        show_default=True,
+        help="Number of clusters; auto chooses it, at most 20.",
+    )
+    proportions: list[float] | str | None = option(
+        type=numbers(float, "auto", "equal"),
+        metavar="A,B,...|FILE|auto|equal",
+        help="Share of each cluster, met exactly; auto chooses them without labels.",
+    )
+    strength: float | None = option(
+        type=click.FloatRange(min=0),
+        metavar="S",
+        help="Treat --proportions (or equal ones) as a soft constraint: 10 strong, "
+        "1 moderate, 0.1 weak.",
+    )
+    cluster_sizes: int | list[int] | None = option(
+        type=sizes(int),
+        metavar="N|A,B,...|FILE",
+        help="Number of samples in each cluster, met exactly; one for all, or one for "
+        "each.",
+    )
+    size_min: float | list[float] | None = option(
+        type=sizes(float),
+        metavar="N|A,B,...",
+        help="Least number of samples in a cluster, or share of them if below 1; one "
+        "for all clusters, or one for each.",
+    )
+    size_max: float | list[float] | None = option(
+        type=sizes(float),
+        metavar="N|A,B,...",
+        help="Largest number, or share, of samples in a cluster.",
+    )
+    rounding: str | None = option(
+        type=click.Choice(["argmax", "exact"]),
+        help="exact: the labels meet the shares, the default if shares are given; "
+        "argmax: each label is the most probable cluster.",
+    )
+    outliers: float | str | None = option(
+        type=outlier_share,
+        metavar="SHARE|auto",
+        help="Samples that belong nowhere get the label -1: this share of them, or "
+        "those far from the others.",
+    )
+    tau: float | str | None = option(
+        type=tau_value,
+        metavar="0..1|auto|n|blocks",
+        help="From soft (0) to hard (1); by default auto: calibrated probabilities.",
+    )
+    affinity: str | None = option(
+        type=click.Choice(["knn", "self_tuning", "precomputed"]),
+        help="How features become similarities; the default depends on the method.",
+    )
+    neighbors: int | None = option(
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Nearest neighbours in the graph; by default floor(log2 n) + 1.",
+    )
+    seed: int | None = option(
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Random seed; runs without one are reproducible as well.",
+    )
+    jobs: int | None = option(
+        type=int,
+        metavar="N",
+        help="Number of threads, by default all cores; it does not affect results.",
+    )
 
 
 @dataclass(frozen=True)
 class ResultOptions:
     """What is written about a fit, and how it presents the clusters."""
 
-    output: str | None
-    proba: str | None
-    profiles: str | None
-    names: list[str] | None
-    join: bool
-    model: str | None
-    report: str | None
-    title: str | None
-    json_: str | None
-    force: bool
-    quiet: bool
+    output: str | None = option(
+        "-o", "--output", metavar="FILE", help="Labels; stdout by default."
+    )
+    proba: str | None = option(metavar="FILE", help="Probability of every cluster.")
+    profiles: str | None = option(
+        metavar="FILE",
+        help="What distinguishes each cluster; - for text on stdout, instead of the "
+        "labels.",
+    )
+    names: list[str] | None = option(
+        type=listed,
+        metavar="A,B,...",
+        help="Names of the clusters 0, 1, ...; shown beside the labels.",
+    )
+    join: bool = option(is_flag=True, help="Add the columns of INPUT to --output.")
+    model: str | None = option(metavar="FILE", help="Model for `lordclust predict`.")
+    report: str | None = option(
+        metavar="FILE", help="Interactive report, one HTML file."
+    )
+    title: str | None = option(metavar="TEXT", help="Heading of the report.")
+    json_: str | None = option(
+        metavar="[FILE]",
+        is_flag=False,
+        flag_value="-",
+        help="Summary of the run; without FILE on stdout, instead of the labels.",
+    )
+    force: bool = option(is_flag=True, help="Replace existing files.")
+    quiet: bool = option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Show errors only: no progress, no messages.",
+    )
 
     @property
     def targets(self) -> dict[str, str | None]:
@@ -214,178 +348,6 @@ def is_precomputed(source: str, request: FitRequest, reading: InputOptions) -> b
     return told or is_edge_list(source, reading.format_)
 
 
-_INPUT_OPTIONS = {
-    "columns": click.option(
-        "--columns",
-        metavar="A,B,...",
-        help="Columns to use; by default all columns without another role.",
-    ),
-    "drop": click.option(
-        "--drop",
-        type=listed,
-        metavar="A,B,...",
-        help="Columns to leave out; columns of text are left out anyway.",
-    ),
-    "categorical": click.option(
-        "--categorical",
-        type=listed,
-        metavar="A,B,...",
-        help="Columns of categories, each with the weight of one numeric column.",
-    ),
-    "missing": click.option(
-        "--missing",
-        type=click.Choice(["error", "drop", "median"]),
-        default="error",
-        show_default=True,
-        help="Missing values. drop: leave these samples out. median: fill them, "
-        "categories with the most frequent one.",
-    ),
-    "id_column": click.option(
-        "--id-column",
-        metavar="NAME",
-        help="Column that names the samples; kept in the output. none: there is no "
-        "such column, whatever the columns look like.",
-    ),
-    "header": click.option(
-        "--header",
-        type=click.Choice(["auto", "yes", "no"]),
-        default="auto",
-        show_default=True,
-        help="Whether the first line of csv or tsv names the columns.",
-    ),
-    "label_column": click.option(
-        "--label-column",
-        metavar="NAME",
-        help="Column of true classes: never used for clustering, only for scores.",
-    ),
-    "weight_column": click.option(
-        "--weight-column", metavar="NAME", help="Column of sample weights."
-    ),
-    "known_labels": click.option(
-        "--known-labels",
-        metavar="NAME",
-        help="Column of known clusters from 0 to K-1; -1 or empty if unknown.",
-    ),
-    "precomputed": click.option(
-        "--precomputed",
-        is_flag=True,
-        help="INPUT contains similarities, or edges 'a b weight', not features.",
-    ),
-    "format_": click.option(
-        "--format",
-        "format_",
-        metavar="FORMAT",
-        help="csv, tsv, parquet, xlsx, npy, npz, mtx, mat, h5ad or edges; by default "
-        "from the suffix.",
-    ),
-    "encoding": click.option(
-        "--encoding",
-        metavar="NAME",
-        help="Of text, for example cp1252; by default it is detected.",
-    ),
-    "decimal": click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="The decimal sign, if it cannot be told from columns such as 1,234.",
-    ),
-}
-_REQUEST_OPTIONS = {
-    "n_clusters": click.option(
-        "-k",
-        "--clusters",
-        "n_clusters",
-        type=clusters,
-        metavar="K|auto",
-        default="auto",
-        show_default=True,
-        help="Number of clusters; auto chooses it, at most 20.",
-    ),
-    "proportions": click.option(
-        "--proportions",
-        type=numbers(float, "auto", "equal"),
-        metavar="A,B,...|FILE|auto|equal",
-        help="Share of each cluster, met exactly; auto chooses them without labels.",
-    ),
-    "strength": click.option(
-        "--strength",
-        type=click.FloatRange(min=0),
-        metavar="S",
-        help="Treat --proportions (or equal ones) as a soft constraint: 10 strong, "
-        "1 moderate, 0.1 weak.",
-    ),
-    "cluster_sizes": click.option(
-        "--cluster-sizes",
-        type=sizes(int),
-        metavar="N|A,B,...|FILE",
-        help="Number of samples in each cluster, met exactly; one for all, or one for "
-        "each.",
-    ),
-    "size_min": click.option(
-        "--size-min",
-        type=sizes(float),
-        metavar="N|A,B,...",
-        help="Least number of samples in a cluster, or share of them if below 1; one "
-        "for all clusters, or one for each.",
-    ),
-    "size_max": click.option(
-        "--size-max",
-        type=sizes(float),
-        metavar="N|A,B,...",
-        help="Largest number, or share, of samples in a cluster.",
-    ),
-    "rounding": click.option(
-        "--rounding",
-        type=click.Choice(["argmax", "exact"]),
-        help="exact: the labels meet the shares, the default if shares are given; "
-        "argmax: each label is the most probable cluster.",
-    ),
-    "outliers": click.option(
-        "--outliers",
-        type=outliers,
-        metavar="SHARE|auto",
-        help="Samples that belong nowhere get the label -1: this share of them, or "
-        "those far from the others.",
-    ),
-    "tau": click.option(
-        "--tau",
-        type=tau,
-        metavar="0..1|auto|n|blocks",
-        help="From soft (0) to hard (1); by default auto: calibrated probabilities.",
-    ),
-    "affinity": click.option(
-        "--affinity",
-        type=click.Choice(["knn", "self_tuning", "precomputed"]),
-        help="How features become similarities; the default depends on the method.",
-    ),
-    "neighbors": click.option(
-        "--neighbors",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Nearest neighbours in the graph; by default floor(log2 n) + 1.",
-    ),
-    "seed": click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Random seed; runs without one are reproducible as well.",
-    ),
-    "jobs": click.option(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="Number of threads, by default all cores; it does not affect results.",
-    ),
-}
-force_option = click.option("--force", is_flag=True, help="Replace existing files.")
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="Show errors only: no progress, no messages."
-)
-checkpoint_option = click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Saved after each tau: if the run is killed, the same command resumes from "
-    "it. Removed when the run is complete.",
-)
 scale_option = click.option(
     "--scale",
     type=click.Choice(SCALES),
@@ -394,61 +356,17 @@ scale_option = click.option(
     help="minmax: features from 0 to 1. zscore: mean 0, variance 1. auto: zscore if "
     "standard deviations differ by more than a factor of 10, otherwise none.",
 )
-output_option = click.option(
-    "-o", "--output", metavar="FILE", help="Labels; stdout by default."
-)
-proba_option = click.option(
-    "--proba", metavar="FILE", help="Probability of every cluster."
-)
-profiles_option = click.option(
-    "--profiles",
+checkpoint_option = click.option(
+    "--checkpoint",
     metavar="FILE",
-    help="What distinguishes each cluster; - for text on stdout, instead of the "
-    "labels.",
+    help="Saved after each tau: if the run is killed, the same command resumes from "
+    "it. Removed when the run is complete.",
 )
-join_option = click.option(
-    "--join", is_flag=True, help="Add the columns of INPUT to --output."
-)
-json_option = click.option(
-    "--json",
-    "json_",
-    metavar="[FILE]",
-    is_flag=False,
-    flag_value="-",
-    help="Summary of the run; without FILE on stdout, instead of the labels.",
-)
-report_option = click.option(
-    "--report", metavar="FILE", help="Interactive report, one HTML file."
-)
-title_option = click.option("--title", metavar="TEXT", help="Heading of the report.")
-names_option = click.option(
-    "--names",
-    type=listed,
-    metavar="A,B,...",
-    help="Names of the clusters 0, 1, ...; shown beside the labels.",
-)
-
-
-_RESULT_OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "output": output_option,
-    "proba": proba_option,
-    "profiles": profiles_option,
-    "names": names_option,
-    "join": join_option,
-    "model": click.option(
-        "--model", metavar="FILE", help="Model for `lordclust predict`."
-    ),
-    "report": report_option,
-    "title": title_option,
-    "json_": json_option,
-    "force": force_option,
-    "quiet": quiet_option,
-}
 
 
 def input_options(*without: str) -> Callable[[Command], Command]:
     """Add the options for reading INPUT, which a command receives as ``reading``."""
-    return _as_record(InputOptions, "reading", _INPUT_OPTIONS, without)
+    return _as_record(InputOptions, "reading", without)
 
 
 #: Options about the shares of the clusters, for commands that have none.
@@ -460,37 +378,55 @@ SHARES = (
 
 def request_options(*without: str) -> Callable[[Command], Command]:
     """Add the options for the clusters, which a command receives as ``request``."""
-    return _as_record(FitRequest, "request", _REQUEST_OPTIONS, without)
+    return _as_record(FitRequest, "request", without)
 
 
 def result_options(command: Command) -> Command:
     """Add the options for the outputs of a fit, which it receives as ``wanted``."""
-    return _as_record(ResultOptions, "wanted", _RESULT_OPTIONS, ())(command)
+    return _as_record(ResultOptions, "wanted")(command)
+
+
+def result_option(name: str) -> Callable[[Any], Any]:
+    """Return the option of one field of ``ResultOptions``, under its own name."""
+    return _options(ResultOptions)[name]
 
 
 def _as_record(
-    record: type[InputOptions] | type[FitRequest] | type[ResultOptions],
-    name: str,
-    options: dict[str, Callable[[Any], Any]],
-    without: tuple[str, ...],
+    record: type[Any], name: str, without: tuple[str, ...] = ()
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds options and passes them on as one record.
 
-    Fields without an option are None.
+    A command may have an option of its own in place of one that it leaves out.
     """
+    options = _options(record, without)
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapped(*args: Any, **given: Any) -> Any:
-            values = {f.name: given.pop(f.name, None) for f in fields(record)}
+            own = [one.name for one in fields(record) if one.name in given]
+            values = {name: given.pop(name) for name in own}
             if "n_clusters" in values:
                 values["n_clusters"] = values["n_clusters"] or None
             return command(*args, **{name: record(**values)}, **given)
 
         result: Any = wrapped
-        for field, option in reversed(options.items()):
-            if field not in without:
-                result = option(result)
+        for add in reversed(options.values()):
+            result = add(result)
         return result  # type: ignore[no-any-return]
 
     return decorate
+
+
+def _options(
+    record: type[Any], without: tuple[str, ...] = ()
+) -> dict[str, Callable[[Any], Any]]:
+    """Return the decorators that add the options of a record, by field."""
+    return {
+        one.name: click.option(
+            *(one.metadata["flags"] or [f"--{one.name.rstrip('_').replace('_', '-')}"]),
+            one.name,
+            **one.metadata["settings"],
+        )
+        for one in fields(record)
+        if one.name not in without
+    }

@@ -74,6 +74,12 @@ class Outputs:
         """Return whether an option's output goes to stdout."""
         return self.targets.get(option) == STDOUT
 
+    def need_files(self, *options: str) -> None:
+        """Raise an error if one of these options goes to stdout."""
+        if any(map(self.to_stdout, options)):
+            need = "needs a file" if len(options) == 1 else "need a file"
+            raise click.UsageError(f"{' and '.join(options)} {need}, not stdout.")
+
     def _check_names(self) -> None:
         """Raise an error for two outputs in one file, or an output that is an input."""
         streams = [option for option in self.targets if self.to_stdout(option)]
@@ -156,11 +162,11 @@ class Outputs:
         except (InputError, WriteError) as error:
             raise Failure(str(error)) from error
 
-    def finish(self, writers: Mapping[str, Writer], *, quiet: bool) -> None:
-        """List the files that were written, then print what goes to stdout."""
-        if not quiet:
-            for path in self.files.values():
-                say(f"wrote {path}")
+    def finish(self, writers: Mapping[str, Writer], *lines: str, quiet: bool) -> None:
+        """Print the summary and the files written, then what goes to stdout."""
+        wrote = (f"wrote {path}" for path in self.files.values())
+        for line in () if quiet else (*lines, *wrote):
+            say(line)
         for option in self.targets:
             if self.to_stdout(option):
                 writers[option](STDOUT, False)

@@ -69,13 +69,13 @@ def write_page(
         ]
     else:
         profiles = profiles_of(model, samples, names)
-    if path is None and hasattr(model, "tau_") and _too_many(model):
+    if path is None and hasattr(model, "tau_") and not inline.is_small(model):
         facts = facts | {"slider": f"none above {inline.SLIDER_UP_TO:,} probabilities"}
     write_report(
         file,
         model,
         path,
-        None if samples.precomputed else samples.X,
+        samples.features,
         ids=samples.ids.tolist(),
         names=samples.names,
         labels=samples.labels,
@@ -87,11 +87,6 @@ def write_page(
     )
 
 
-def _too_many(model: Any) -> bool:
-    """Return whether there are too many probabilities for a slider."""
-    return len(model.labels_) * len(model.sizes_) > inline.SLIDER_UP_TO
-
-
 def path_around(
     model: Any, samples: Samples, display: Display, interrupts: Interrupts
 ) -> TauPath | None:
@@ -99,13 +94,15 @@ def path_around(
 
     Ctrl-C ends it early; after an earlier Ctrl-C there is no path.
     """
-    if not inline.has_slider(model) or interrupts.requested:
-        return None
-    interrupts.keep()
-    display.stage("Following tau for the report", total=inline.TAUS[-1])
 
     def at(tau: float) -> bool:
         display.at(tau)
         return interrupts.requested
 
-    return inline.path_around(model, samples.known, at)
+    path = None
+    if inline.has_slider(model) and not interrupts.requested:
+        interrupts.keep()
+        display.stage("Following tau for the report", total=inline.TAUS[-1])
+        path = inline.path_around(model, samples.known, at)
+    display.stage("Drawing the report")
+    return path

@@ -19,12 +19,11 @@ from lordclust.cli.options import (
     InputOptions,
     checkpoint_option,
     counted,
-    force_option,
     grid,
     input_options,
     numbers,
-    quiet_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
@@ -56,8 +55,8 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", default="-", help="stdout by default.")
 @click.option("--labels", metavar="FILE", help="Labels, one column per tau.")
 @checkpoint_option
-@force_option
-@quiet_option
+@result_option("force")
+@result_option("quiet")
 def path(
     input_: str,
     request: FitRequest,
@@ -92,7 +91,7 @@ def path(
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         samples, _ = read_input(input_, request, reading, scale, display)
         found = _follow(samples, request, taus, checkpoint, display, interrupts)
-        writers = _writers(found, samples, counted(request))
+        writers = _writers(found, samples)
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=quiet)
     if interrupts.requested:
@@ -140,12 +139,12 @@ def _follow(
     )
 
 
-def _writers(path: TauPath, samples: Samples, k: int) -> dict[str, Writer]:
+def _writers(path: TauPath, samples: Samples) -> dict[str, Writer]:
     """Return the function that writes each output."""
     from lordclust.cli import tables
 
     def write_path(file: str, force: bool) -> None:
-        rows = _rows(path, samples, k)
+        rows = _rows(path, samples)
         if file == "-":
             tables.print_rows(rows)
         else:
@@ -159,16 +158,14 @@ def _writers(path: TauPath, samples: Samples, k: int) -> dict[str, Writer]:
     return {"--output": write_path, "--labels": write_labels}
 
 
-def _rows(path: TauPath, samples: Samples, k: int) -> list[Row]:
+def _rows(path: TauPath, samples: Samples) -> list[Row]:
     """Return a row for each tau."""
-    import numpy as np
-
     from lordclust.cli.summary import scores
     from lordclust.rounding.labels import normalized_entropy
 
     rows: list[Row] = []
+    sizes = path.sizes.tolist()
     for i, tau in enumerate(path.taus.tolist()):
-        sizes = np.bincount(path.labels[i], minlength=k).tolist()
         row: Row = {
             "tau": tau,
             "objective": float(path.objectives[i]),
@@ -176,5 +173,5 @@ def _rows(path: TauPath, samples: Samples, k: int) -> list[Row]:
             "converged": int(path.converged[i]),
             **scores(samples, path.labels[i]),
         }
-        rows.append(row | {f"size{j}": size for j, size in enumerate(sizes)})
+        rows.append(row | {f"size{j}": size for j, size in enumerate(sizes[i])})
     return rows

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     InputOptions,
-    force_option,
     input_options,
-    join_option,
     numbers,
-    proba_option,
-    quiet_option,
+    result_option,
 )
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
@@ -27,9 +24,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("input_", metavar="INPUT")
-@click.option("-o", "--output", metavar="FILE", default="-",
-              help="Labels; stdout by default.")  # fmt: skip
-@proba_option
+@result_option("output")
+@result_option("proba")
 @click.option(
     "--proportions",
     type=numbers(float, "model"),
@@ -47,16 +43,16 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Label samples -1 that are farther from the others than any fitted one.",
 )
-@join_option
+@result_option("join")
 @input_options(
     "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
 )
-@force_option
-@quiet_option
+@result_option("force")
+@result_option("quiet")
 def predict(
     model: str,
     input_: str,
-    output: str,
+    output: str | None,
     proba: str | None,
     proportions: list[float] | str | None,
     cluster_sizes: list[int] | None,
@@ -85,19 +81,17 @@ def predict(
             "--outliers cannot be combined with --proportions or --cluster-sizes, "
             "which assign every sample. Leave one out."
         )
-    targets = {"--output": output, "--proba": proba}
+    targets = {"--output": output or "-", "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
     from lordclust.cli.saved import SavedModel
-    from lordclust.cli.tables import check_formats, check_join, sample_writers
+    from lordclust.cli.tables import check_formats, sample_writers
     from lordclust.files import InputError
 
     check_formats(outputs, "--output", "--proba")
     with Display(quiet=quiet) as display, interruptible() as interrupts:
         saved = SavedModel.read(model)
         display.stage(f"Reading {input_}")
-        samples = saved.samples(input_, reading, cells=join)
-        if join:
-            check_join(samples)
+        samples = saved.samples(input_, reading, join=join)
         display.stage(f"Predicting {samples.size}")
         P, name = None, type(saved.model).__name__
         if hasattr(saved.model, "predict_proba"):
@@ -126,11 +120,9 @@ def predict(
             )
         writers = sample_writers(samples, labels, P, names=saved.clusters, join=join)
         outputs.write(writers, interrupts)
-    if not quiet:
-        say(_summary(samples, labels, len(saved.model.sizes_)))
-    outputs.finish(writers, quiet=quiet)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+    line = _summary(samples, labels, len(saved.model.sizes_))
+    outputs.finish(writers, line, quiet=quiet)
+    interrupts.end()
 
 
 def _summary(samples: Samples, labels: IntArray, k: int) -> str:

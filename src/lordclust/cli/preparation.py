@@ -61,33 +61,18 @@ class Scaling:
 class Preparation:
     """How the columns of a table become features.
 
-    Attributes
-    ----------
-    names : list of str or None
-        The columns of numbers.
-    kinds : list of str or None
-        What their cells are, as in ``files.Table``.
-    missing : {"error", "drop", "median"}
-        What happens to missing values.
-    fills : ndarray of shape (d,)
-        The medians.
-    levels : dict of str to list of str
-        The categories of each categorical column; the first is the most frequent one,
-        with which missing cells are filled.
-    scaling : Scaling
-        Of the numbers.
-    weight : float
-        The value of the indicator of a category. Two samples in different categories
-        have the squared distance 2 weight^2, which is the mean variance of the scaled
-        columns of numbers: 1 if these are z-scores.
+    Missing cells of a categorical column are filled with its first category, the most
+    frequent one. A category has an indicator of value ``weight``: two samples in
+    different categories have the squared distance 2 weight^2, which is the mean
+    variance of the scaled columns of numbers, 1 if these are z-scores.
     """
 
-    names: list[str] | None
-    kinds: list[str] | None
-    missing: str
-    fills: FloatArray
-    levels: Mapping[str, list[str]]
-    scaling: Scaling
+    names: list[str] | None  # of the columns of numbers
+    kinds: list[str] | None  # what their cells are, as in ``files.Table``
+    missing: str  # "error", "drop" or "median"
+    fills: FloatArray  # the medians
+    levels: Mapping[str, list[str]]  # the categories of each categorical column
+    scaling: Scaling  # of the numbers
     weight: float
 
     @classmethod

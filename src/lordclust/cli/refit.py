@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lordclust.cli.exits import COMPLETE, INTERRUPTED, Failure, interruptible, say
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     FitRequest,
     InputOptions,
@@ -79,12 +79,11 @@ def refit(
     from lordclust.cli.fit import check_named, run_writers
 
     outputs = Outputs(wanted.targets, (model_, input_), force=wanted.force)
-    if outputs.to_stdout("--model") or outputs.to_stdout("--report"):
-        raise click.UsageError("--model and --report need a file, not stdout.")
+    outputs.need_files("--model", "--report")
     from lordclust.cli import pages, summary
     from lordclust.cli.fitting import fit_shown
     from lordclust.cli.saved import SavedModel
-    from lordclust.cli.tables import check_formats, check_join, sample_writers
+    from lordclust.cli.tables import check_formats, sample_writers
     from lordclust.methods._refit import keep_numbers
 
     check_formats(outputs, "--output", "--proba", "--profiles")
@@ -95,8 +94,6 @@ def refit(
         check_named(wanted.names, estimator.n_clusters or None)
         display.stage(f"Reading {input_}")
         new, preparation = _read(saved, input_, reading, wanted.join)
-        if wanted.join:
-            check_join(new)
         samples = saved.with_fitted(new) if add else new
         fitted = fit_shown(estimator, samples, display, interrupts)
         interrupted = interrupts.requested
@@ -111,23 +108,17 @@ def refit(
         path = None
         if "--report" in outputs:
             path = pages.path_around(estimator, samples, display, interrupts)
-            display.stage("Drawing the report")
         writers = run_writers(run, path, wanted) | sample_writers(
             new, estimator.labels_[old:], estimator.membership_[old:],
             names=wanted.names, join=wanted.join,
             before=estimator.change_.old_labels[old:],
         )  # fmt: skip
         outputs.write(writers, interrupts)
-    if not wanted.quiet:
-        for line in summary.lines(run):
-            say(line)
-        say(str(estimator.change_))
-    outputs.finish(writers, quiet=wanted.quiet)
+    lines = [*summary.lines(run), str(estimator.change_)]
+    outputs.finish(writers, *lines, quiet=wanted.quiet)
     if interrupted:
-        kept = "Interrupted; the best result so far has been kept."
-        raise Failure(kept, INTERRUPTED)
-    if interrupts.requested:
-        raise Failure(COMPLETE, INTERRUPTED)
+        interrupts.end("Interrupted; the best result so far has been kept.")
+    interrupts.end()
 
 
 def _unfitted(
@@ -174,7 +165,7 @@ def _read(
     """Return the samples in INPUT, prepared as for the model, and how."""
     from lordclust.cli.preparation import Preparation
 
-    samples = saved.samples(source, reading, cells=join)
+    samples = saved.samples(source, reading, join=join)
     if saved.weight is not None and samples.weight is None:
         LOG.info("%s", f"{saved.path}: it was fitted with sample weights; those of "
                  f"{source} are 1. Pass --weight-column for others.")  # fmt: skip

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
-from lordclust.cli.exits import INTERRUPTED, Failure, interruptible
+from lordclust.cli.exits import interruptible
 from lordclust.cli.options import (
     InputOptions,
-    force_option,
     input_options,
-    names_option,
-    quiet_option,
-    title_option,
+    result_option,
 )
 from lordclust.cli.outputs import Outputs, Writer
 from lordclust.cli.progress import Display
@@ -24,10 +21,10 @@ from lordclust.cli.progress import Display
 @input_options(
     "weight_column", "known_labels", "precomputed", "drop", "categorical", "missing"
 )
-@names_option
-@title_option
-@force_option
-@quiet_option
+@result_option("names")
+@result_option("title")
+@result_option("force")
+@result_option("quiet")
 def report(
     model: str,
     input_: str | None,
@@ -50,8 +47,7 @@ def report(
     """
     inputs = (model,) if input_ is None else (model, input_)
     outputs = Outputs({"--output": output}, inputs, force=force)
-    if outputs.to_stdout("--output"):
-        raise click.UsageError("--output needs a file, not stdout.")
+    outputs.need_files("--output")
     from lordclust.cli.pages import path_around, write_page
     from lordclust.cli.saved import SavedModel
     from lordclust.profiles import check_names
@@ -63,7 +59,6 @@ def report(
             names = check_names(names, len(saved.model.sizes_))
         samples = saved.fitted_samples(input_, reading)
         path = path_around(saved.model, samples, display, interrupts)
-        display.stage("Drawing the report")
 
         def write(file: str, force: bool) -> None:
             facts: dict[str, object] = {"model": model}
@@ -75,6 +70,4 @@ def report(
         writers: dict[str, Writer] = {"--output": write}
         outputs.write(writers, interrupts)
     outputs.finish(writers, quiet=quiet)
-    if interrupts.requested:
-        message = "Interrupted; the page shows the part that was finished."
-        raise Failure(message, INTERRUPTED)
+    interrupts.end("Interrupted; the page shows the part that was finished.")

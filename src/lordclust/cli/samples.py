@@ -38,12 +38,12 @@ class Samples:
     X: Matrix
     ids: npt.NDArray[Any]
     id_name: str
-    names: list[str] | None
-    labels: npt.NDArray[Any] | None
-    weight: FloatArray | None
-    known: IntArray | None
-    precomputed: bool
     raw: Matrix  # X before scaling
+    precomputed: bool = False
+    names: list[str] | None = None
+    labels: npt.NDArray[Any] | None = None
+    weight: FloatArray | None = None
+    known: IntArray | None = None
     others: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     kinds: list[str] | None = None
     categories: Mapping[str, list[str]] = field(default_factory=dict)
@@ -78,6 +78,16 @@ class Samples:
         LOG.info("%s", InputError(self.source, what))
 
     @property
+    def features(self) -> Matrix | None:
+        """The features, None if there are only similarities."""
+        return None if self.precomputed else self.X
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of the samples, 1 by default."""
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
+
+    @property
     def count(self) -> str:
         """The number of samples, in words."""
         return f"{self.X.shape[0]} samples"
@@ -96,7 +106,7 @@ def read_input(
     scale: str,
     display: Display,
     *,
-    cells: bool = False,
+    join: bool = False,
 ) -> tuple[Samples, Preparation]:
     """Read INPUT, and turn its columns into features."""
     from lordclust.cli.preparation import Preparation
@@ -109,7 +119,7 @@ def read_input(
                 "Leave it out."
             )
     display.stage(f"Reading {source}")
-    samples = read_samples(source, reading, precomputed=precomputed, cells=cells)
+    samples = read_samples(source, reading, precomputed=precomputed, join=join)
     return Preparation.fit(samples, reading.missing or "error", scale)
 
 
@@ -118,10 +128,13 @@ def read_samples(
     reading: InputOptions,
     *,
     precomputed: bool,
-    cells: bool = False,
+    join: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> Samples:
-    """Read INPUT, and separate the columns that are not features."""
+    """Read INPUT, and separate the columns that are not features.
+
+    ``join`` keeps all columns for the output.
+    """
     known_name, as_text = reading.known_labels, reading.label_column is None
     # Only the one column of labels may have empty cells; others are read as numbers.
     aside = [c for c in (reading.weight_column, None if as_text else known_name) if c]
@@ -145,8 +158,13 @@ def read_samples(
         categorical=reading.categorical or (),
         missing="error" if reading.missing in (None, "error") else "keep",
         kinds=kinds,
-        cells=cells,
+        cells=join,
     )
+    if join and (precomputed or sparse.issparse(table.X)):
+        raise click.UsageError(
+            "--join is for tables of features, but INPUT contains similarities or a "
+            "sparse matrix. Leave it out."
+        )
     taken, table = _set_aside(table, aside)
     known = None
     if known_name:

@@ -59,7 +59,7 @@ class SavedModel:
         return None if np.ptp(weight[inside]) < 1e-9 else weight
 
     def samples(
-        self, source: str, reading: InputOptions, *, cells: bool = False
+        self, source: str, reading: InputOptions, *, join: bool = False
     ) -> Samples:
         """Read INPUT: the same columns by name, prepared in the same way."""
         how = self.preparation
@@ -72,7 +72,7 @@ class SavedModel:
         kinds = dict(zip(names or (), (how and how.kinds) or (), strict=False))
         kinds |= {} if self.id_name is None else {self.id_name: "id"}
         samples = read_samples(
-            source, reading, precomputed=False, cells=cells, kinds=kinds
+            source, reading, precomputed=False, join=join, kinds=kinds
         )
         expected = self.model.n_features_in_ if how is None else how.d
         if samples.X.shape[1] != expected:
@@ -136,9 +136,6 @@ class SavedModel:
             ids=np.arange(n),
             id_name="id",
             names=self.names,
-            labels=None,
-            weight=None,
-            known=None,
             precomputed=precomputed,
             kinds=None if self.preparation is None else self.preparation.kinds,
             raw=X if self.preparation is None else self.preparation.undo(X),

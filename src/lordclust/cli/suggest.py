@@ -12,16 +12,14 @@ from lordclust.cli.options import (
     FitRequest,
     InputOptions,
     input_options,
-    quiet_option,
     request_options,
+    result_option,
     scale_option,
 )
 from lordclust.cli.progress import Display
 
 if TYPE_CHECKING:
-    from lordclust._core.typing import FloatArray
     from lordclust.choose.n_clusters import KSuggestion
-    from lordclust.cli.samples import Samples
     from lordclust.cli.tables import Row
 
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 @input_options("known_labels")
 @scale_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON on stdout.")
-@quiet_option
+@result_option("quiet")
 def suggest(
     input_: str,
     max_clusters: int,
@@ -72,8 +70,9 @@ def suggest(
         display.stage(f"Comparing numbers of clusters of {samples.count}")
         kind = affinity(request, samples.precomputed) or "knn"
         S = make_affinity(kind, samples.X, nonnegative="suggest")
-        X, weight = None if samples.precomputed else samples.X, _weights(samples)
-        found = best_n_clusters(S, X, weight, max_clusters, n_jobs=request.jobs)
+        found = best_n_clusters(
+            S, samples.features, samples.weights, max_clusters, n_jobs=request.jobs
+        )
     rows = _rows(found)
     if json_:
         parts = {"best_k": found.best_k, "runner_up": found.runner_up, "scores": rows}
@@ -82,13 +81,6 @@ def suggest(
     print_rows(rows)
     if not quiet:
         say(_advice(found, input_))
-
-
-def _weights(samples: Samples) -> FloatArray:
-    """Return the weights of the samples, 1 by default."""
-    import numpy as np
-
-    return np.ones(samples.X.shape[0]) if samples.weight is None else samples.weight
 
 
 def _rows(found: KSuggestion) -> list[Row]:

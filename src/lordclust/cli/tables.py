@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import click
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from lordclust import files
 from lordclust._core.typing import FloatArray, IntArray
@@ -78,15 +77,6 @@ def sample_writers(
         write(file, ids | {f"p{j}": p for j, p in enumerate(R.T)}, force)
 
     return {"--output": write_labels, "--proba": write_probabilities}
-
-
-def check_join(samples: Samples) -> None:
-    """Raise an error if INPUT has no columns that could be written."""
-    if samples.precomputed or sparse.issparse(samples.raw):
-        raise click.UsageError(
-            "--join is for tables of features, but INPUT contains similarities or a "
-            "sparse matrix. Leave it out."
-        )
 
 
 def _with_dropped(

@@ -7,24 +7,12 @@ from lordclust.datasets.synthetic import MIXTURES
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set of the catalog.
+    """A data set of the catalog, of n samples, d features and k classes.
 
-    Parameters
-    ----------
-    name : str
-        The name to pass to ``load``.
-    code : str
-        D1 to D12 in the paper's tables, empty for others.
-    title : str
-    sources : tuple of str
-        Where to look for it, in this order: ``"folder"``, ``"sklearn"``, ``"openml:ID"``,
-        ``"part-of:NAME"`` or ``"synthetic"``.
-    n, d, k : int
-        Number of samples, features and classes.
-    preparation : {"raw", "minmax", "colmax"}
-        How the paper scales the features: not at all, to [0, 1], or by their maxima.
-    note : str
-        Its origin and terms of use.
+    ``sources`` are the places to look for it, in this order: ``"folder"``,
+    ``"sklearn"``, ``"openml:ID"``, ``"part-of:NAME"`` or ``"synthetic"``.
+    ``preparation`` is how the paper scales the features: "raw", not at all; "minmax",
+    to [0, 1]; "colmax", by their maxima.
 
     Examples
     --------
@@ -32,15 +20,15 @@ class Entry:
     'D10'
     """
 
-    name: str
-    code: str
+    name: str  # for ``load``
+    code: str  # D1 to D12 in the paper's tables, empty for others
     title: str
     sources: tuple[str, ...]
     n: int
     d: int
     k: int
     preparation: str
-    note: str
+    note: str  # its origin and terms of use
 
 
 # scikit-learn's Olivetti faces are 64 x 64, not the 32 x 32 crops of D2, and cannot

@@ -18,7 +18,6 @@ from lordclust._core.validation import unknown_name
 from lordclust.datasets.catalog import CATALOG, Entry
 from lordclust.datasets.synthetic import MIXTURES, four_gaussians
 from lordclust.files.arrays import read_arrays
-from lordclust.files.error import InputError
 
 #: Environment variable that names the folder of NAME.npz files.
 FOLDER_VARIABLE = "LORDCLUST_DATA"
@@ -162,10 +161,10 @@ def _from_folder(entry: Entry, _: str) -> Arrays | None:
     try:
         X, y = read_arrays(str(path), "X", "y")
     except Exception as error:  # a damaged file fails in many ways
-        reason = error.message if isinstance(error, InputError) else str(error)
+        reason = str(error).rstrip(".")
         raise ValueError(
             f"{path} must be an .npz file with plain arrays X and y, but reading it "
-            f"failed: {reason.rstrip('.')}. Write it with numpy.savez(path, X=X, y=y)."
+            f"failed: {reason}. Write it with numpy.savez(path, X=X, y=y)."
         ) from error
     return _checked(X, y, str(path))
 
@@ -187,11 +186,6 @@ def _from_sklearn(entry: Entry, _: str) -> Arrays:
 
     X, y = getattr(datasets, f"load_{entry.name}")(return_X_y=True)
     return X, y
-
-
-def _from_synthetic(entry: Entry, _: str) -> Arrays:
-    """Draw one of the paper's mixtures."""
-    return four_gaussians(MIXTURES[entry.name], random_state=0)
 
 
 def _from_part(entry: Entry, parent: str) -> Arrays:
@@ -254,5 +248,5 @@ SOURCES: dict[str, Callable[[Entry, str], Arrays | None]] = {
     "sklearn": _from_sklearn,
     "openml": _from_openml,
     "part-of": _from_part,
-    "synthetic": _from_synthetic,
+    "synthetic": lambda entry, _: four_gaussians(MIXTURES[entry.name], random_state=0),
 }

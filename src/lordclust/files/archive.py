@@ -124,7 +124,7 @@ def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
         for name, description in listed.items():
             if not _NAME.fullmatch(name):
                 raise ValueError(f"an array is called {name[:100]!r}")
-            array = read_npy(read_member(archive, f"{name}.npy"), source.path)
+            array = read_npy(read_member(archive, f"{name}.npy"))
             if _described(array) != description:
                 raise ValueError(f"array {name!r} is not of the type and shape listed")
             arrays[name] = array

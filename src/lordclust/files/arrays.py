@@ -15,7 +15,7 @@ from scipy import sparse
 
 from lordclust.files.error import (
     OBJECT,
-    InputError,
+    ContentError,
     allowance,
     check_unpacked,
     damaged,
@@ -48,24 +48,23 @@ def npy_bytes(array: npt.ArrayLike) -> bytes:
     return buffer.getvalue()
 
 
-def read_npy(content: bytes, path: str) -> Array:
+def read_npy(content: bytes) -> Array:
     """Return the array in the bytes of a .npy file.
 
     The declared type and shape are compared with the data before any memory is
     allocated. Pickled objects raise an error.
     """
     stream = io.BytesIO(content)
-    shape, fortran, dtype = _npy_header(stream, path)
+    shape, fortran, dtype = _npy_header(stream)
     if dtype.hasobject:
-        raise InputError(
-            path,
+        raise ContentError(
             "it holds pickled Python objects, which could run any code. Save plain "
-            "arrays of numbers or text.",
+            "arrays of numbers or text."
         )
     data = memoryview(content)[stream.tell() :]
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data):
         claimed = f"an array of shape {_short(shape)} and type {_short(dtype)}"
-        raise damaged(path, f"it claims {claimed}, but holds {len(data)} bytes of data")
+        raise damaged(f"it claims {claimed}, but holds {len(data)} bytes of data")
     flat = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return flat.reshape(shape, order="F" if fortran else "C")
 
@@ -76,9 +75,7 @@ def _short(claim: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _npy_header(
-    stream: IO[bytes], path: str
-) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return the shape, the order and the type that a .npy file claims."""
     try:
         with warnings.catch_warnings():
@@ -88,26 +85,26 @@ def _npy_header(
                 return npy.read_array_header_1_0(stream)
             return npy.read_array_header_2_0(stream)
     except Exception as error:  # a damaged header fails in many ways
-        raise damaged(path, "it does not begin like a numpy array") from error
+        raise damaged("it does not begin like a numpy array") from error
 
 
 def read_npy_file(source: Source, options: ReadOptions) -> Table:
     """Read one array."""
     with source.open() as file:
-        X = read_npy(file.read(), source.path)
+        X = read_npy(file.read())
     if options.label_column is None and options.id_column is None:
-        return Table(_picked(X, source, options), source=source.path)
+        return Table(_picked(X, options))
     width = X.shape[1] if X.ndim == 2 else 0
-    roles = Roles.of(options, None, width, source.path)
-    return roles.table(X[:, roles.features], lambda j: _texts(X[:, j]), source.path)
+    roles = Roles.of(options, None, width)
+    return roles.table(X[:, roles.features], lambda j: _texts(X[:, j]))
 
 
-def _picked(X: Matrix, source: Source, options: ReadOptions) -> Matrix:
+def _picked(X: Matrix, options: ReadOptions) -> Matrix:
     """Return the requested columns, by position."""
     listed = options.listed()
     if listed is None or options.named("array") is not None or X.ndim != 2:
         return X
-    return X[:, [position(c, None, X.shape[1], source.path, "columns") for c in listed]]
+    return X[:, [position(c, None, X.shape[1], "columns") for c in listed]]
 
 
 def _texts(values: Array) -> list[str]:
@@ -123,11 +120,10 @@ def open_zip(source: Source) -> Iterator[ZipFile]:
     with source.open() as file, ZipFile(file) as archive:
         members = archive.infolist()
         if any(member.compress_type not in _COMPRESSIONS for member in members):
-            raise InputError(
-                source.path,
+            raise ContentError(
                 "it is compressed in a way that numpy does not use, and that may need "
                 "much memory to unpack. Write it with numpy.savez, or a model with its "
-                "save method.",
+                "save method."
             )
         check_size(source, sum(member.file_size for member in members))
         yield archive
@@ -136,7 +132,7 @@ def open_zip(source: Source) -> Iterator[ZipFile]:
 def check_size(source: Source, unpacked: int) -> None:
     """Raise an error for a compressed file that needs more memory than is plausible."""
     advice = "Save it without compression if it is yours."
-    check_unpacked(source.path, unpacked, allowance(source.size), advice)
+    check_unpacked(unpacked, allowance(source.size), advice)
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
@@ -155,7 +151,7 @@ def read_npz_file(source: Source, options: ReadOptions) -> Table:
         total = 0  # of all arrays that were loaded
 
         def load(name: str) -> Array:
-            array = read_npy(read_member(archive, members[name]), source.path)
+            array = read_npy(read_member(archive, members[name]))
             # Numbers become float64, and texts become objects.
             size = 8 if array.dtype.kind in "biuf" else OBJECT + array.dtype.itemsize
             nonlocal total
@@ -164,15 +160,15 @@ def read_npz_file(source: Source, options: ReadOptions) -> Table:
             return array
 
         if set(members) >= _SPARSE:
-            X = _sparse_matrix(load, source)
-            return Table(_picked(X, source, options), source=source.path)
+            X = _sparse_matrix(load)
+            return Table(_picked(X, options))
         return chosen(list(members), load, source, options)
 
 
 def read_arrays(path: str, *names: str) -> list[Array]:
     """Return arrays of a .npz file, by name."""
     with open_zip(Source(path)) as archive:
-        return [read_npy(read_member(archive, f"{n}.npy"), path) for n in names]
+        return [read_npy(read_member(archive, f"{n}.npy")) for n in names]
 
 
 def chosen(
@@ -185,9 +181,8 @@ def chosen(
 
     def texts(what: str, name: str | int | None) -> list[str] | None:
         if name is not None and name not in names:
-            raise InputError(
-                source.path,
-                f"{what} must be one of the arrays {shortened(names)}, got {name!r}.",
+            raise ContentError(
+                f"{what} must be one of the arrays {shortened(names)}, got {name!r}."
             )
         if name is None:
             return None
@@ -196,45 +191,42 @@ def chosen(
         return _texts(array)
 
     others = [options.label_column, options.id_column]
-    name = _name_of_samples([n for n in names if n not in others], source, options)
+    name = _name_of_samples([n for n in names if n not in others], options)
     labels = texts("label_column", options.label_column)
     ids = texts("id_column", options.id_column)
     return Table(
-        _picked(load(name), source, options),
+        _picked(load(name), options),
         ids=ids,
         id_name=None if ids is None else str(options.id_column),
         labels=None if labels is None else as_labels(labels),
         label_name=None if labels is None else str(options.label_column),
-        source=source.path,
     )
 
 
-def _name_of_samples(names: list[str], source: Source, options: ReadOptions) -> str:
+def _name_of_samples(names: list[str], options: ReadOptions) -> str:
     """Return the requested array, the one called X, or the only one."""
     default = names[0] if len(names) == 1 else "X"
     name = options.named("array") or ("X" if "X" in names else default)
     if name not in names:
         known = shortened(names) or "none"
-        raise InputError(
-            source.path,
+        raise ContentError(
             f"there is no array {name!r}; the arrays are: {known}. Select one with "
             'columns="array:NAME".',
         )
     return name
 
 
-def _sparse_matrix(load: Callable[[str], Array], source: Source) -> Matrix:
+def _sparse_matrix(load: Callable[[str], Array]) -> Matrix:
     """Return the matrix that scipy.sparse.save_npz wrote, if it is valid."""
     kind = np.asarray(load("format")).item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(length) for length in load("shape"))
     data = load("data")
-    check_sparse_shape(shape, data.size, source.path)
+    check_sparse_shape(shape, data.size)
     if kind == "coo":
         return sparse.coo_array((data, (load("row"), load("col"))), shape=shape)
     if kind not in ("csr", "csc"):
-        raise InputError(
-            source.path,
+        raise ContentError(
             f"it holds a sparse matrix of format {kind!r}, but only csr, csc and coo "
             "can be read. Save it with scipy.sparse.save_npz(path, X.tocsr()).",
         )
@@ -243,13 +235,12 @@ def _sparse_matrix(load: Callable[[str], Array], source: Source) -> Matrix:
     return check_sparse(make(parts, shape=shape))
 
 
-def check_sparse_shape(shape: tuple[int, ...], entries: int, path: str) -> None:
+def check_sparse_shape(shape: tuple[int, ...], entries: int) -> None:
     """Raise an error for a shape whose empty rows would fill the memory."""
     if len(shape) != 2 or min(shape) < 0 or max(shape) > entries + _EMPTY_ROWS:
-        raise InputError(
-            path,
+        raise ContentError(
             f"it claims a sparse matrix of shape {shape} with {entries} entries, "
-            "which is not plausible. Leave out the rows and columns without entries.",
+            "which is not plausible. Leave out the rows and columns without entries."
         )
 
 
@@ -258,5 +249,5 @@ def read_mtx_file(source: Source, options: ReadOptions) -> Table:
     from lordclust.files.matrix_market import read_mtx
 
     with source.open() as file:
-        X = read_mtx(file.read(), source.path)
-    return Table(_picked(X, source, options), source=source.path)
+        X = read_mtx(file.read())
+    return Table(_picked(X, options))

@@ -261,11 +261,6 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _private_opener(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, if it is new."""
-    return os.open(path, flags, 0o600)
-
-
 @contextmanager
 def _opened(
     path: PathLike, place: Path, mode: str, text: bool, private: bool = False
@@ -273,7 +268,7 @@ def _opened(
     """Open a file at its place; errors name the path that was given."""
     settings: Any = {"encoding": "utf-8", "newline": ""} if text else {}
     if private:
-        settings["opener"] = _private_opener
+        settings["opener"] = lambda name, flags: os.open(name, flags, 0o600)
     try:
         file = open(place, mode if text else f"{mode}b", **settings)  # noqa: SIM115
     except OSError as error:

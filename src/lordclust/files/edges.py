@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._core.typing import FloatArray, IntArray
-from lordclust.files.error import InputError
+from lordclust.files.error import ContentError
 from lordclust.files.source import Source
 from lordclust.files.table import Matrix, ReadOptions, Table
 
@@ -22,16 +22,15 @@ def read_edges(source: Source, options: ReadOptions) -> Table:
     whether their weights should be added.
     """
     with source.lines() as lines:
-        ids, ends, weights, places = _parsed(lines, source.path)
+        ids, ends, weights, places = _parsed(lines)
     if not weights:
-        raise InputError(source.path, "there are no edges. Write lines 'a b weight'.")
-    S = _joined(ids, np.array(ends).reshape(-1, 2), np.array(weights), places,
-                source.path)  # fmt: skip
-    return Table(S, ids=ids, source=source.path)
+        raise ContentError("there are no edges. Write lines 'a b weight'.")
+    S = _joined(ids, np.array(ends).reshape(-1, 2), np.array(weights), places)
+    return Table(S, ids=ids)
 
 
 def _parsed(
-    lines: Iterable[str], path: str
+    lines: Iterable[str],
 ) -> tuple[list[str], "array[int]", "array[float]", "array[int]"]:
     """Return samples, the two ends of each edge, the weights, and the lines.
 
@@ -44,20 +43,19 @@ def _parsed(
         if not text or text[0] in "#%":
             continue
         words = text.split("\t") if "\t" in text else text.split()
-        a, b, weight = _edge([word.strip() for word in words], place, path)
+        a, b, weight = _edge([word.strip() for word in words], place)
         ends.extend(number.setdefault(v, len(number)) for v in (a, b))
         weights.append(weight)
         places.append(place)
     return list(number), ends, weights, places
 
 
-def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
+def _edge(words: list[str], place: int) -> tuple[str, str, float]:
     """Return the two samples of a line, and the weight."""
     if len(words) not in (2, 3) or not all(words):
-        raise InputError(
-            path,
+        raise ContentError(
             f"line {place} has {len(words)} words, but an edge has 2 or 3: 'a b' or "
-            "'a b weight'. Use tabs if ids contain spaces.",
+            "'a b weight'. Use tabs if ids contain spaces."
         )
     if len(words) == 2:
         return words[0], words[1], 1.0
@@ -66,10 +64,9 @@ def _edge(words: list[str], place: int, path: str) -> tuple[str, str, float]:
     except ValueError:
         weight = np.nan
     if not np.isfinite(weight):
-        raise InputError(
-            path,
+        raise ContentError(
             f"a weight must be a finite number, got {words[2]!r} in line {place}. "
-            "Correct it.",
+            "Correct it."
         )
     return words[0], words[1], weight
 
@@ -79,7 +76,6 @@ def _joined(
     ends: IntArray,
     weights: FloatArray,
     places: Sequence[int],
-    path: str,
 ) -> Matrix:
     """Return the symmetric graph with the larger weight of the two directions."""
     n = len(ids)
@@ -92,10 +88,9 @@ def _joined(
     if again.size:
         first, second = sorted(places[order[again[0] + i]] for i in (0, 1))
         a, b = (ids[i] for i in ends[order[again[0]]])
-        raise InputError(
-            path,
+        raise ContentError(
             f"the edge from {a!r} to {b!r} is in line {first} and again in line "
-            f"{second}. Add their weights or leave one out.",
+            f"{second}. Add their weights or leave one out."
         )
     starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     w = np.maximum.reduceat(weights[order], starts)

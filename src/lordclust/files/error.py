@@ -54,9 +54,13 @@ class InputError(ValueError):
         return printable(f"{name}: {self.message}")
 
 
-def damaged(path: PathLike, what: str) -> InputError:
+class ContentError(ValueError):
+    """What is wrong with the content of a file; ``naming`` makes it an InputError."""
+
+
+def damaged(what: str) -> ContentError:
     """Return the error for a file that contradicts itself."""
-    return InputError(path, f"{what}. It is truncated or damaged: write it again.")
+    return ContentError(f"{what}. It is truncated or damaged: write it again.")
 
 
 class WriteError(OSError):
@@ -79,13 +83,23 @@ class WriteError(OSError):
 
 
 @contextmanager
+def naming(path: PathLike) -> Iterator[None]:
+    """Add the name of the file to errors about its content."""
+    try:
+        yield
+    except ContentError as error:
+        raise InputError(path, str(error)) from error
+
+
+@contextmanager
 def input_errors(path: str, message: str) -> Iterator[None]:
     """Turn all errors of a reader into an InputError.
 
     Damaged files fail in many ways; the message has a placeholder {reason}.
     """
     try:
-        yield
+        with naming(path):
+            yield
     except (InputError, ImportError):
         raise
     except Exception as error:
@@ -124,11 +138,10 @@ def allowance(packed: int, *, text: bool = False) -> int:
     return room + ratio * packed
 
 
-def check_unpacked(path: str, unpacked: float, most: int, advice: str) -> None:
+def check_unpacked(unpacked: float, most: int, advice: str) -> None:
     """Raise an error for a file that unpacks to more bytes than its allowance."""
     if unpacked > most:
-        raise InputError(
-            path,
+        raise ContentError(
             f"it unpacks to more than the {most // 2**20} MB that are plausible for "
-            f"its size. {advice}",
+            f"its size. {advice}"
         )

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lordclust._core.typing import PathLike
 from lordclust._core.validation import extra
 from lordclust.files.arrays import open_zip, read_member
-from lordclust.files.error import InputError, allowance, check_unpacked
+from lordclust.files.error import ContentError, allowance, check_unpacked
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table
 from lordclust.files.text import Columns, Row, collected, settled
@@ -45,7 +44,7 @@ def read_xlsx(source: Source, options: ReadOptions) -> Table:
                 sheet = book.worksheets[0]
                 sheet.reset_dimensions()  # what a file claims about its size
                 rows = _rows(sheet.iter_rows(values_only=True), source)
-                return collected(rows, options, source.path, worded)
+                return collected(rows, options, worded)
 
     return settled(once)
 
@@ -56,16 +55,15 @@ def _check_archive(source: Source) -> None:
         members = archive.infolist()
         unpacked = sum(member.file_size for member in members)
         most = allowance(source.size, text=True)
-        check_unpacked(source.path, unpacked, most, _ADVICE)
+        check_unpacked(unpacked, most, _ADVICE)
         for member in members:
             # Without zeros, UTF-16 is searched as well.
             if b"<!DOCTYPE" in read_member(archive, member.filename).replace(
                 b"\0", b""
             ):
-                raise InputError(
-                    source.path,
+                raise ContentError(
                     "it declares entities, which Excel does not do, and which may need "
-                    f"much memory. {_ADVICE}",
+                    f"much memory. {_ADVICE}"
                 )
 
 
@@ -76,7 +74,7 @@ def _rows(found: Iterator[Sequence[object]], source: Source) -> Iterator[Row]:
     for line, values in zip(count(1), found, strict=False):
         row = [_text(value) for value in values]
         cells += max(len(row), width)
-        check_unpacked(source.path, _CELL * cells, most, _ADVICE)
+        check_unpacked(_CELL * cells, most, _ADVICE)
         while row and not row[-1] and len(row) != width:
             row.pop()
         if not any(row):
@@ -84,10 +82,9 @@ def _rows(found: Iterator[Sequence[object]], source: Source) -> Iterator[Row]:
             continue
         width = width or len(row)
         if len(row) > width:
-            raise InputError(
-                source.path,
+            raise ContentError(
                 f"row {line} has {len(row)} cells, the first has {width}. Name every "
-                "column in the first row.",
+                "column in the first row."
             )
         for gap in range(empty):
             yield line - empty + gap, [""] * width
@@ -107,16 +104,15 @@ def _text(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def xlsx_bytes(path: PathLike, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def xlsx_bytes(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """Return an Excel file of one sheet; text is never a formula."""
     with extra("openpyxl", "excel"):
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.utils.exceptions import IllegalCharacterError
     if len(arrays) > _WIDEST or any(len(a) >= _LONGEST for a in arrays.values()):
-        raise InputError(
-            path,
-            f"a sheet has at most {_LONGEST} rows and {_WIDEST} columns. Write csv.",
+        raise ContentError(
+            f"a sheet has at most {_LONGEST} rows and {_WIDEST} columns. Write csv."
         )
     book = Workbook(write_only=True)
     sheet = book.create_sheet("table")
@@ -135,8 +131,8 @@ def xlsx_bytes(path: PathLike, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
             sheet.append([cell(value) for value in row])
     except IllegalCharacterError:
         sheet.close()
-        raise InputError(
-            path, "xlsx cannot hold control characters in a text. Write csv."
+        raise ContentError(
+            "xlsx cannot hold control characters in a text. Write csv."
         ) from None
     buffer = BytesIO()
     book.save(buffer)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray
 from lordclust._core.validation import extra
-from lordclust.files.error import OBJECT, InputError, allowance, check_unpacked
+from lordclust.files.error import OBJECT, ContentError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
 from lordclust.files.ids import (
     are_row_numbers,
@@ -39,13 +39,12 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     """Read a Parquet file."""
     with extra("pyarrow", "parquet"):
         from pyarrow import parquet
-    path = source.path
     with source.open() as file:
         schema = parquet.read_schema(file)
         names = list(schema.names)
-        roles = Roles.of(options, names, len(names), path)
+        roles = Roles.of(options, names, len(names))
         roles = roles.set_aside(_named_ids(schema, roles))
-        wanted = _columns_to_read(roles, schema, path, options.cells)
+        wanted = _columns_to_read(roles, schema, options.cells)
         # A text of a million letters may be repeated in a million cells: keep it once.
         words = [names[j] for j in wanted if _is_text(schema.field(j).type)]
         reader = parquet.ParquetFile(file, read_dictionary=words)
@@ -54,7 +53,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     without = roles.set_aside([0])
     if roles.first_may_hold_ids() and without.features:
         roles = without if _looks_like_ids(table.column(names[0])) else roles
-    columns = Columns(roles, options, False, path)
+    columns = Columns(roles, options, False)
     X = np.full((table.num_rows, len(roles.features)), np.nan)
     for place, j in enumerate(roles.features):
         if _is_text(schema.field(j).type):
@@ -62,7 +61,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
             columns.words[j] = Words(unit="row {} (from 0)")
             columns.words[j].add(texts, range(len(texts)))
         else:
-            X[:, place] = _numbers(table.column(names[j]), names[j], path)
+            X[:, place] = _numbers(table.column(names[j]), names[j])
     kinds, X = columns.read_words(X)
     kinds |= {j: "date" for j, field in enumerate(schema) if _is_date(field.type)}
     roles, X, numbers = columns.roles.without_row_numbers(X)
@@ -70,15 +69,15 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     def cells(column: int) -> list[str]:
         return numbers.get(column) or _texts(table.column(names[column]))
 
-    roles = roles.with_ids(cells, path, _index_columns(schema))
+    roles = roles.with_ids(cells, _index_columns(schema))
     return replace(
-        roles.table(X, cells, path),
+        roles.table(X, cells),
         kinds=[kinds.get(j, "number") for j in roles.features],
         cells={names[j]: cells(j) for j in (wanted if options.cells else ())},
     )
 
 
-def _columns_to_read(roles: Roles, schema: Any, path: str, keep_all: bool) -> list[int]:
+def _columns_to_read(roles: Roles, schema: Any, keep_all: bool) -> list[int]:
     """Return the columns to read; raise an error unless each has one value per row."""
     names = list(schema.names)
     found = {*roles.features, roles.label, roles.id, *roles.aside, *roles.categorical}
@@ -90,9 +89,9 @@ def _columns_to_read(roles: Roles, schema: Any, path: str, keep_all: bool) -> li
     for j in wanted:
         kind = str(schema.field(j).type)
         if kind.startswith(("list", "large_list", "fixed_size", "struct", "map")):
-            raise not_numeric(path, f"{names[j]!r} is of type {kind}")
+            raise not_numeric(f"{names[j]!r} is of type {kind}")
         if names.count(names[j]) > 1:
-            raise InputError(path, f"two columns are called {names[j]!r}. Rename one.")
+            raise ContentError(f"two columns are called {names[j]!r}. Rename one.")
     return wanted
 
 
@@ -103,7 +102,6 @@ def _check_size(metadata: Any, source: Source) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
     needed = rows * (8 * columns + OBJECT)  # numbers, and an id
     check_unpacked(
-        source.path,
         float("inf") if min(rows, columns) < 0 else max(needed, unpacked),
         allowance(source.size),
         "Write it as csv or npy if it is yours.",
@@ -123,17 +121,14 @@ def _is_date(kind: Any) -> bool:
 def _named_ids(schema: Any, roles: Roles) -> list[int]:
     """Return the columns that are an index of pandas, or have the name of ids."""
     index = _index_columns(schema)
+    decimals = ("float", "double", "half")
+    cells = ["0.5" if str(field.type).startswith(decimals) else "1" for field in schema]
     return [
         j
         for j, field in enumerate(schema)
         if roles.may_hold_ids(j)
-        and (field.name in index or names_ids(field.name, _example(field.type)))
+        and (field.name in index or names_ids(field.name, [cells[j]]))
     ]
-
-
-def _example(kind: Any) -> list[str]:
-    """Return cells as an Arrow type has them: numbers with decimals, or not."""
-    return ["0.5"] if str(kind).startswith(("float", "double", "half")) else ["1"]
 
 
 def _index_columns(schema: Any) -> list[str]:
@@ -177,7 +172,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _numbers(column: Any, name: str, path: str) -> FloatArray:
+def _numbers(column: Any, name: str) -> FloatArray:
     """Return an Arrow column as float64; missing cells are NaN."""
     kind = str(column.type)
     if _is_date(kind):
@@ -186,7 +181,7 @@ def _numbers(column: Any, name: str, path: str) -> FloatArray:
     if kind.startswith("decimal"):
         column, kind = column.cast("float64"), "double"
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
-        raise not_numeric(path, f"{name!r} is of type {kind}")
+        raise not_numeric(f"{name!r} is of type {kind}")
     if column.null_count or kind == "bool":
         return np.array(column.to_pylist(), dtype=np.float64)
     return np.asarray(column.to_numpy(), dtype=np.float64)
@@ -197,13 +192,13 @@ def read_h5ad(source: Source, options: ReadOptions) -> Table:
     with extra("anndata", "anndata"):
         from anndata import read_h5ad as load
     if source.path == "-":
-        raise InputError("-", "h5ad cannot be piped. Pass the name of a file.")
+        raise ContentError("h5ad cannot be piped. Pass the name of a file.")
     check_hdf5(source)
     data = load(source.path)
-    X, names = _h5ad_samples(data, source.path, options)
+    X, names = _h5ad_samples(data, options)
     labels = None
     if options.label_column is not None:
-        column = _entry(data.obs, str(options.label_column), "obs", source.path)
+        column = _entry(data.obs, str(options.label_column), "obs")
         labels = as_labels(["" if v != v else str(v) for v in column.tolist()])
     return Table(
         sparse.csr_array(check_sparse(X)) if sparse.issparse(X) else np.asarray(X),
@@ -212,36 +207,34 @@ def read_h5ad(source: Source, options: ReadOptions) -> Table:
         names=names,
         labels=labels,
         label_name=None if labels is None else str(options.label_column),
-        source=source.path,
     )
 
 
 def _h5ad_samples(
-    data: "AnnData", path: str, options: ReadOptions
+    data: "AnnData", options: ReadOptions
 ) -> tuple[Matrix, list[str] | None]:
     """Return the requested matrix, and the names of its columns."""
     if options.precomputed:
         settings = data.uns.get("neighbors", {})  # where scanpy keeps the graph
         default = str(settings.get("connectivities_key", "connectivities"))
-        return _entry(data.obsp, options.named("obsp") or default, "obsp", path), None
+        return _entry(data.obsp, options.named("obsp") or default, "obsp"), None
     if (name := options.named("obsm")) is not None:
-        return _entry(data.obsm, name, "obsm", path), None
+        return _entry(data.obsm, name, "obsm"), None
     if data.X is None:
-        raise InputError(path, 'it has no X. Select a matrix by columns="obsm:NAME".')
+        raise ContentError('it has no X. Select a matrix by columns="obsm:NAME".')
     names = [str(name) for name in data.var_names]
     listed = options.listed()
     if listed is None:
         return data.X, names
-    kept = [position(c, names, len(names), path, "columns") for c in listed]
+    kept = [position(c, names, len(names), "columns") for c in listed]
     return check_sparse(data.X)[:, kept], [names[j] for j in kept]
 
 
-def _entry(entries: Mapping[str, Any], key: str, what: str, path: str) -> Any:
+def _entry(entries: Mapping[str, Any], key: str, what: str) -> Any:
     """Return a named matrix or column."""
     if key not in entries:
         known = shortened(list(entries)) or "none"
-        raise InputError(
-            path,
+        raise ContentError(
             f"there is no {what} entry {key!r}; there are: {known}. Select one with "
             f'columns="{what}:NAME".',
         )

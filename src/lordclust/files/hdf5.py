@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lordclust.files.error import ROOM, InputError, allowance, check_unpacked
+from lordclust.files.error import ROOM, ContentError, allowance, check_unpacked
 from lordclust.files.source import Source
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Inspection:
     """Walk through a file and add up the memory that reading it would take."""
 
     def __init__(self, source: Source, h5py: Any, content: mmap.mmap) -> None:
-        self.h5py, self.path, self.content = h5py, source.path, content
+        self.h5py, self.content = h5py, content
         self.most = allowance(source.size)
         self.longest = _longest_text(content)
         self.items = self.total = 0
@@ -166,14 +166,13 @@ class _Inspection:
         """Count bytes."""
         self.total += count
         advice = "Write it without compression if it is yours."
-        check_unpacked(self.path, self.total, self.most, advice)
+        check_unpacked(self.total, self.most, advice)
 
-    def _invalid(self, what: str) -> InputError:
+    def _invalid(self, what: str) -> ContentError:
         """Return the error for something that anndata never writes."""
-        return InputError(
-            self.path,
+        return ContentError(
             f"it {what}, which anndata never writes. Read it with anndata and write it "
-            "again if you trust it.",
+            "again if you trust it."
         )
 
 

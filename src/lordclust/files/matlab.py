@@ -7,7 +7,7 @@ from inspect import signature
 from struct import Struct
 
 from lordclust.files.arrays import Array, check_sparse_shape, chosen
-from lordclust.files.error import InputError, allowance, check_unpacked, damaged
+from lordclust.files.error import ContentError, allowance, check_unpacked, damaged
 from lordclust.files.source import Source
 from lordclust.files.table import ReadOptions, Table, check_sparse
 
@@ -35,23 +35,22 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
     with source.open() as file:
         content = file.read()
     if content[:512].startswith((b"MATLAB 7.3", b"\x89HDF")):
-        raise InputError(
-            source.path,
+        raise ContentError(
             "its MATLAB version is 7.3, but only versions up to 7 can be read. "
-            "Save it in MATLAB with save(name, '-v7').",
+            "Save it in MATLAB with save(name, '-v7')."
         )
     most = allowance(len(content))
-    content = _unpacked(content, most, source.path)
+    content = _unpacked(content, most)
     known = whosmat(io.BytesIO(content))
     if len({name for name, *_ in known}) < len(known):
-        raise damaged(source.path, "two arrays have the same name")
+        raise damaged("two arrays have the same name")
     tables = [n for n, shape, kind in known if kind in _KINDS and len(shape) == 2]
     for name, shape, kind in known:
         if kind == "sparse":
-            check_sparse_shape(shape, len(content), source.path)
+            check_sparse_shape(shape, len(content))
         elif min(shape, default=0) < 0 or 8 * math.prod(map(int, shape)) > most:
             claimed = f"an array {name!r} of shape {shape}"
-            raise damaged(source.path, f"it claims {claimed}, implausible for its size")
+            raise damaged(f"it claims {claimed}, implausible for its size")
 
     # From 1.18 on, SciPy warns unless the kind of sparse arrays is given.
     new = "spmatrix" in signature(loadmat).parameters
@@ -65,7 +64,7 @@ def read_mat_file(source: Source, options: ReadOptions) -> Table:
     return chosen(tables, load, source, options)
 
 
-def _unpacked(content: bytes, most: int, path: str) -> bytes:
+def _unpacked(content: bytes, most: int) -> bytes:
     """Return the file with its arrays uncompressed, if their sizes are plausible.
 
     SciPy trusts the size that a compressed array claims, and allocates the memory.
@@ -79,21 +78,21 @@ def _unpacked(content: bytes, most: int, path: str) -> bytes:
         begin, at = at + tag.size, at + tag.size + length
         part = content[begin:at]
         if kind != _COMPRESSED:
-            _check_parts(part, tag, path)
+            _check_parts(part, tag)
             parts += [tag.pack(kind, length), part]
             continue
         packed = zlib.decompressobj()
         claimed = tag.unpack(packed.decompress(part, tag.size))[1]
         total += claimed
         advice = "Save it without compression (-v6) if it is yours."
-        check_unpacked(path, total, most, advice)
+        check_unpacked(total, most, advice)
         plain = packed.decompress(packed.unconsumed_tail, claimed) if claimed else b""
-        _check_parts(plain, tag, path)
+        _check_parts(plain, tag)
         parts += [tag.pack(_MATRIX, len(plain)), plain]
     return b"".join(parts)
 
 
-def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
+def _check_parts(matrix: bytes, tag: Struct) -> None:
     """Raise an error if the parts of a matrix claim too many bytes, or do not fit."""
     at, parts = 0, []
     while at + tag.size <= len(matrix):
@@ -105,9 +104,9 @@ def _check_parts(matrix: bytes, tag: Struct, path: str) -> None:
         begin, at = at + tag.size, at + tag.size + length + -length % 8
         parts.append((kind, matrix[begin : begin + length]))
     if at >= len(matrix) + tag.size:  # the last may lack its padding
-        raise damaged(path, "an array claims more than it holds")
+        raise damaged("an array claims more than it holds")
     if not _is_trusted(parts, tag.format[0]):
-        raise damaged(path, "the parts of an array do not fit")
+        raise damaged("the parts of an array do not fit")
 
 
 def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray
 from lordclust.files.arrays import check_sparse_shape
-from lordclust.files.error import InputError, damaged
+from lordclust.files.error import ContentError, damaged
 from lordclust.files.table import Matrix
 
 _BLOCK = 1 << 24  # bytes that are converted at once
@@ -33,19 +33,19 @@ class _Head(NamedTuple):
     body: int
 
 
-def read_mtx(content: bytes, path: str) -> Matrix:
+def read_mtx(content: bytes) -> Matrix:
     """Return the matrix in the bytes of a MatrixMarket file."""
-    head = _head(content, path)
+    head = _head(content)
     width = 1 if head.layout == "array" else 2 + (head.field != "pattern")
-    numbers = _numbers(content, head.body, width, path)
+    numbers = _numbers(content, head.body, width)
     if len(numbers) != head.entries:
         claimed = f"it claims {head.entries} entries"
-        raise damaged(path, f"{claimed}, but holds {len(numbers)}")
+        raise damaged(f"{claimed}, but holds {len(numbers)}")
     make = _dense if head.layout == "array" else _sparse
-    return make(numbers, head, path)
+    return make(numbers, head)
 
 
-def _head(content: bytes, path: str) -> _Head:
+def _head(content: bytes) -> _Head:
     """Return the header of a file, if it is valid."""
     lines: list[bytes] = []
     body = 0
@@ -58,59 +58,57 @@ def _head(content: bytes, path: str) -> _Head:
     first = lines[0].lower() if lines else b""
     words = first.decode("ascii", "replace").split()
     if not first.startswith(_MAGIC) or len(words) != 5 or words[1] != "matrix":
-        raise InputError(
-            path,
+        raise ContentError(
             "it does not begin like a MatrixMarket file. It is damaged or of another "
-            "format: write it with scipy.io.mmwrite.",
+            "format: write it with scipy.io.mmwrite."
         )
     layout, field, symmetry = words[2:]
     if layout not in _LAYOUTS or field not in _FIELDS or symmetry not in _SYMMETRIES:
-        raise InputError(
-            path,
+        raise ContentError(
             f"it holds a matrix of kind {layout} {field} {symmetry}, but only real "
             "ones can be read, coordinate or array, general, symmetric or "
-            "skew-symmetric. Convert it.",
+            "skew-symmetric. Convert it."
         )
-    shape, entries = _size(lines[1] if len(lines) > 1 else b"", words, path)
+    shape, entries = _size(lines[1] if len(lines) > 1 else b"", words)
     if entries > len(content):  # an entry takes two bytes or more
         claimed = f"it claims {entries} entries"
-        raise damaged(path, f"{claimed}, but holds {len(content)} bytes")
-    check_sparse_shape(shape, entries, path)
+        raise damaged(f"{claimed}, but holds {len(content)} bytes")
+    check_sparse_shape(shape, entries)
     return _Head(layout, field, symmetry, shape, entries, body)
 
 
-def _size(line: bytes, words: list[str], path: str) -> tuple[tuple[int, int], int]:
+def _size(line: bytes, words: list[str]) -> tuple[tuple[int, int], int]:
     """Return the shape and the expected number of entries."""
     _, _, layout, _, symmetry = words
     parts = line.split()
     # No real matrix has a size with more digits.
     sound = all(part.isdigit() and len(part) <= 15 for part in parts)
     if not sound or len(parts) != (2 if layout == "array" else 3):
-        raise damaged(path, "there is no line with the size of the matrix")
+        raise damaged("there is no line with the size of the matrix")
     rows, columns, *rest = (int(part) for part in parts)
     if symmetry != "general" and rows != columns:
         kind = f"a {symmetry} matrix of shape {(rows, columns)}"
-        raise damaged(path, f"it claims {kind}, which is not square")
+        raise damaged(f"it claims {kind}, which is not square")
     if rest:
         return (rows, columns), rest[0]
     below = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}
     return (rows, columns), below.get(symmetry, rows * (rows - 1) // 2)
 
 
-def _numbers(content: bytes, start: int, width: int, path: str) -> FloatArray:
+def _numbers(content: bytes, start: int, width: int) -> FloatArray:
     """Return the lines from ``start`` on as rows of ``width`` numbers."""
     parts: list[FloatArray] = [np.empty((0, width))]
     line = 0
     while start < len(content):
         end = content.rfind(b"\n", start, start + _BLOCK) + 1
         end = end or content.find(b"\n", start) + 1 or len(content)
-        parts.append(_block(content[start:end], width, line, path))
+        parts.append(_block(content[start:end], width, line))
         line += content.count(b"\n", start, end)
         start = end
     return np.concatenate(parts)
 
 
-def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
+def _block(text: bytes, width: int, line: int) -> FloatArray:
     """Return some lines as rows of numbers; ``line`` lines precede them."""
     letters = np.frombuffer(text, np.uint8)
     space = (letters == 32) | ((letters >= 9) & (letters <= 13))
@@ -122,7 +120,7 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
     if wrong.size:
         place = f"line {line + wrong[0] + 1} after the size"
         found = f"{place} has {words[wrong[0]]} words"
-        raise damaged(path, f"an entry must have {width} numbers, but {found}")
+        raise damaged(f"an entry must have {width} numbers, but {found}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # about text that is not a number
@@ -130,11 +128,11 @@ def _block(text: bytes, width: int, line: int, path: str) -> FloatArray:
     except (ValueError, DeprecationWarning):
         numbers = np.empty(0)
     if len(numbers) != words.sum():
-        raise damaged(path, "its entries are not all numbers")
+        raise damaged("its entries are not all numbers")
     return np.asarray(numbers.reshape(-1, width))
 
 
-def _dense(numbers: FloatArray, head: _Head, path: str) -> FloatArray:
+def _dense(numbers: FloatArray, head: _Head) -> FloatArray:
     """Return a matrix written column by column; half of it if symmetric."""
     if head.symmetry == "general":
         return np.ascontiguousarray(numbers.reshape(head.shape, order="F"))
@@ -146,13 +144,13 @@ def _dense(numbers: FloatArray, head: _Head, path: str) -> FloatArray:
     return X
 
 
-def _sparse(numbers: FloatArray, head: _Head, path: str) -> Matrix:
+def _sparse(numbers: FloatArray, head: _Head) -> Matrix:
     """Return a matrix written entry by entry, with positions from 1."""
     places = numbers[:, :2]
     inside = (places >= 1) & (places <= head.shape) & (places == np.floor(places))
     if not inside.all():
         entry = int((~inside).any(axis=1).argmax()) + 1
-        raise damaged(path, f"entry {entry} is not in a matrix of shape {head.shape}")
+        raise damaged(f"entry {entry} is not in a matrix of shape {head.shape}")
     row, column = (places - 1).astype(np.int64).T
     data = numbers[:, 2] if numbers.shape[1] > 2 else np.ones(len(numbers))
     if sign := _SYMMETRIES[head.symmetry]:

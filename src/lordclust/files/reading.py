@@ -9,7 +9,7 @@ from lordclust._core.typing import PathLike
 from lordclust._core.validation import check_choice, unknown_name
 from lordclust.files.arrays import read_mtx_file, read_npy_file, read_npz_file
 from lordclust.files.edges import read_edges
-from lordclust.files.error import InputError, input_errors
+from lordclust.files.error import ContentError, InputError, input_errors
 from lordclust.files.excel import read_xlsx
 from lordclust.files.frames import read_h5ad, read_parquet
 from lordclust.files.matlab import read_mat_file
@@ -166,21 +166,19 @@ def read(
             source.fall_back()
             table = READERS[kind](source, options)
         if label_column is not None and table.labels is None:
-            raise InputError(
-                source.path,
+            raise ContentError(
                 f"a file of format {kind} has no column of labels, got label_column="
-                f"{label_column!r}. Leave it out.",
+                f"{label_column!r}. Leave it out."
             )
         table = checked(
             table, precomputed=precomputed or kind == "edges", missing=missing
         )
-    if source.note is not None:
-        table = replace(table, notes=(source.note, *table.notes))
-    notes = [InputError(source.path, note) for note in table.notes]
+    said = table.notes if source.note is None else (source.note, *table.notes)
+    notes = [InputError(source.path, note) for note in said]
     for note in notes:
         LOG.info("%s", note)
-    table = replace(table, notes=tuple(note.message for note in notes))
-    return table
+    shown = tuple(note.message for note in notes)
+    return replace(table, source=source.path, notes=shown)
 
 
 def _check_encoding(encoding: str | None) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from lordclust._core.lazy import lazy_property
-from lordclust.files.error import InputError, allowance, check_unpacked
+from lordclust.files.error import ContentError, allowance, check_unpacked
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -28,7 +28,7 @@ _MARKS = {
 }
 
 
-class NotUtf8Error(InputError):
+class NotUtf8Error(ContentError):
     """A text that was taken for UTF-8 and is not."""
 
 
@@ -106,10 +106,9 @@ class Source:
         def bounded() -> Iterator[str]:
             while line := text.readline(LINE):
                 if len(line) == LINE:  # an endless line must not fill the memory
-                    raise InputError(
-                        self.path,
+                    raise ContentError(
                         f"a line is longer than {LINE // 2**20} million characters. "
-                        "Write one sample per line, or use another format.",
+                        "Write one sample per line, or use another format."
                     )
                 yield line
 
@@ -120,11 +119,10 @@ class Source:
                 yield bounded()
             except UnicodeError:
                 place = self._first_bad(name) or "it is truncated"
-                kind = NotUtf8Error if name == "utf-8" else InputError
+                kind = NotUtf8Error if name == "utf-8" else ContentError
                 raise kind(
-                    self.path,
                     f"the text is not of the encoding {name} ({place}). Save it as "
-                    "UTF-8, or pass its encoding with encoding (--encoding).",
+                    "UTF-8, or pass its encoding with encoding (--encoding)."
                 ) from None
 
     def _first_bad(self, encoding: str) -> str | None:
@@ -159,10 +157,7 @@ class _Bounded(io.RawIOBase):
         data = self.file.read(len(view))
         self.read_so_far += len(data)
         check_unpacked(
-            self.source.path,
-            self.read_so_far,
-            self.most,
-            "Unpack it first (gunzip) if it is yours.",
+            self.read_so_far, self.most, "Unpack it first (gunzip) if it is yours."
         )
         view[: len(data)] = data
         return len(data)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray
 from lordclust._core.validation import check_indices
-from lordclust.files.error import ROOM, InputError, printable
+from lordclust.files.error import ROOM, ContentError, printable
 from lordclust.files.ids import (
     distinct_wholes,
     is_missing,
@@ -134,18 +134,14 @@ class Roles:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, options: ReadOptions, names: list[str] | None, width: int, path: str
-    ) -> Self:
+    def of(cls, options: ReadOptions, names: list[str] | None, width: int) -> Self:
         """Return the requested roles."""
 
         def place(column: str | int | None, what: str) -> int | None:
-            return (
-                None if column is None else position(column, names, width, path, what)
-            )
+            return None if column is None else position(column, names, width, what)
 
         def places(columns: Listed, what: str) -> list[int]:
-            return [position(c, names, width, path, what) for c in listed(columns)]
+            return [position(c, names, width, what) for c in listed(columns)]
 
         ids = options.id_column
         if ids is None:
@@ -272,7 +268,6 @@ class Roles:
     def with_ids(
         self,
         texts: Callable[[int], Sequence[str]],
-        path: str,
         index: Sequence[str] = (),
     ) -> Self:
         """Return the roles with the first column set aside as ids, if all differ.
@@ -285,13 +280,14 @@ class Roles:
             roles = replace(self, id=next(unique, None))
         repeated = [j for j in columns if not self.names or self.names[j] not in index]
         if repeated and roles.id is None and self.requested is None:
-            raise self._duplicate_ids(repeated[0], texts(repeated[0]), path)
+            raise self._duplicate_ids(repeated[0], texts(repeated[0]))
         for j in columns if self.requested is None else []:
             if j not in self.numeric and is_mostly_text(texts(j)[:100]):
                 continue  # it cannot be a feature
-            use = "the ids" if j == roles.id else "left out"
+            own = j == roles.id
+            use = "used as such, not as a feature" if own else "left out"
             roles = roles.noted(
-                f"column {self.title(j)} looks like ids and is {use}, not a feature. "
+                f"column {self.title(j)} looks like ids and is {use}. "
                 "Choose otherwise with columns (--columns) or id_column (--id-column)."
             )
         return roles
@@ -300,22 +296,17 @@ class Roles:
         """Return a column's name in a message."""
         return repr(self.names[column]) if self.names else f"{column} (from 0)"
 
-    def _duplicate_ids(
-        self, column: int, cells: Sequence[str], path: str
-    ) -> InputError:
+    def _duplicate_ids(self, column: int, cells: Sequence[str]) -> ContentError:
         """Return the error for ids that occur twice."""
         first, again = _first_duplicate(cells) or (0, 0)
-        return InputError(
-            path,
+        return ContentError(
             f"column {self.title(column)} looks like ids, but {quoted(cells[again])} "
             f"is in samples {first} and {again} (from 0). Declare it with id_column "
             "(--id-column) or label_column (--label-column), or leave it out with "
-            "columns (--columns).",
+            "columns (--columns)."
         )
 
-    def table(
-        self, X: FloatArray, texts: Callable[[int], Sequence[str]], path: str
-    ) -> Table:
+    def table(self, X: FloatArray, texts: Callable[[int], Sequence[str]]) -> Table:
         """Return the table of features X, with ids and labels from other columns."""
         names, label = self.names, self.label
 
@@ -329,7 +320,6 @@ class Roles:
             names=None if names is None else [names[j] for j in self.features],
             labels=None if label is None else as_labels(texts(label)),
             label_name=name(label),
-            source=path,
             notes=self.notes,
             categories={
                 name(j) or str(j): [
@@ -357,14 +347,11 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def position(
-    column: str | int, names: list[str] | None, width: int, path: str, what: str
-) -> int:
+def position(column: str | int, names: list[str] | None, width: int, what: str) -> int:
     """Return the position of a column, given by its name or its position from 0."""
     if names is not None and column in names:
         if names.count(str(column)) > 1:
-            raise InputError(
-                path,
+            raise ContentError(
                 f"{what} is {column!r}, but {names.count(str(column))} columns have "
                 "that name. Rename them, or pass positions from 0.",
             )
@@ -372,20 +359,18 @@ def position(
     if str(column).isdecimal() and int(column) < width:
         return int(column)
     known = "no header" if names is None else f"columns {shortened(names)}"
-    raise InputError(
-        path,
+    raise ContentError(
         f"{what} is {column!r}, but the file has {known} and {width} columns. Pass a "
-        f"name from the header, or a position from 0 to {width - 1}.",
+        f"name from the header, or a position from 0 to {width - 1}."
     )
 
 
-def not_numeric(path: str, what: str) -> InputError:
+def not_numeric(what: str) -> ContentError:
     """Return the error for a column that cannot be a feature."""
-    return InputError(
-        path,
+    return ContentError(
         f"column {what}, but features must be numbers. Correct the cell, leave the "
         "column out with drop (--drop), or declare it with categorical "
-        "(--categorical), label_column (--label-column) or id_column (--id-column).",
+        "(--categorical), label_column (--label-column) or id_column (--id-column)."
     )
 
 
@@ -432,42 +417,37 @@ def check_sparse(X: Matrix) -> Matrix:
 
 def checked(table: Table, *, precomputed: bool, missing: str = "error") -> Table:
     """Return the table with X in float64, if a method can use it."""
-    X = _real(check_sparse(table.X), table.source)
+    X = _real(check_sparse(table.X))
     if X.shape[0] == 0 or (X.shape[1] == 0 and not table.categories):
-        raise InputError(
-            table.source,
-            f"the data have shape {X.shape}. Pass at least one sample and one feature.",
+        raise ContentError(
+            f"the data have shape {X.shape}. Pass at least one sample and one feature."
         )
     _check_finite(X, table, missing)
     if precomputed and X.shape[0] != X.shape[1]:
-        raise InputError(
-            table.source,
+        raise ContentError(
             f"similarities must be a square matrix, got shape {X.shape}. Pass those "
-            "of all pairs of samples, or features without precomputed.",
+            "of all pairs of samples, or features without precomputed."
         )
     for name, values in (("ids", table.ids), ("labels", table.labels)):
         if values is not None and len(values) != X.shape[0]:
-            raise InputError(
-                table.source,
+            raise ContentError(
                 f"there are {len(values)} {name} for {X.shape[0]} samples. Pass one "
-                "for each.",
+                "for each."
             )
     return replace(table, X=X)
 
 
-def _real(X: Matrix, path: str) -> Matrix:
+def _real(X: Matrix) -> Matrix:
     """Return X as float64 of two dimensions."""
     if X.ndim != 2:
-        raise InputError(
-            path,
+        raise ContentError(
             f"the data have shape {X.shape}, but a table of samples and features is "
             "needed. Reshape them with X.reshape(len(X), -1).",
         )
     if X.dtype.kind not in "biuf":
-        raise InputError(
-            path,
+        raise ContentError(
             f"the data are of type {X.dtype}, but real numbers are needed. Convert "
-            "them with X.astype(float).",
+            "them with X.astype(float)."
         )
     with np.errstate(over="ignore"):
         X = X.astype(np.float64, copy=False)
@@ -491,9 +471,8 @@ def _check_finite(X: Matrix, table: Table, missing: str) -> None:
         row, rest = coo.row[row], [coo.col[row]]
     column = int(rest[0])
     name = table.names[column] if table.names is not None else column
-    raise InputError(
-        table.source,
+    raise ContentError(
         f"values are missing or infinite in {np.count_nonzero(bad)} of {values.size} "
         f"entries, the first in row {row}, column {name!r} (counted from 0). Fill "
-        "them, or leave these rows out; --missing median and --missing drop do so.",
+        "them, or leave these rows out; --missing median and --missing drop do so."
     )

@@ -8,7 +8,7 @@ from itertools import chain, islice
 import numpy as np
 
 from lordclust._core.typing import FloatArray
-from lordclust.files.error import InputError
+from lordclust.files.error import ContentError
 from lordclust.files.ids import (
     are_decimal_commas,
     are_row_numbers,
@@ -62,14 +62,13 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
             head = _head(lines)
             delimiter = sniffed([line[:_SNIFFED] for line in head], delimiters)
             if delimiter == "," and are_decimal_commas(head):
-                raise InputError(
-                    source.path,
+                raise ContentError(
                     f"it looks like one column of numbers with decimal commas, such as "
                     f"{quoted(head[-1].strip())}. Write points, or semicolons between "
                     "columns.",
                 )
-            rows = _rows(chain(head, lines), delimiter, source.path)
-            return collected(rows, options, source.path, worded, delimiter == ";")
+            rows = _rows(chain(head, lines), delimiter)
+            return collected(rows, options, worded, delimiter == ";")
 
     return settled(once)
 
@@ -85,7 +84,6 @@ def settled(once: "Callable[[set[int]], Columns]") -> Table:
 def collected(
     rows: Iterator[Row],
     options: ReadOptions,
-    path: str,
     worded: Iterable[int] = (),
     semicolons: bool = False,
 ) -> "Columns":
@@ -93,16 +91,16 @@ def collected(
     chunks = _chunks(rows)
     first = next(chunks, None)
     if first is None:
-        raise InputError(path, "the file is empty. Add one line per sample.")
-    has_header = _has_header(first, options, path)
+        raise ContentError("the file is empty. Add one line per sample.")
+    has_header = _has_header(first, options)
     names = [cell.strip() for cell in first[0][1]] if has_header else None
-    roles = Roles.of(options, names, len(first[0][1]), path)
+    roles = Roles.of(options, names, len(first[0][1]))
     if options.header == "auto" and any(map(is_number, names or ())):
         roles = roles.noted(
             "the first line is read as a header, although it holds numbers. "
             "Choose otherwise with header=False (--header no)."
         )
-    columns = Columns(roles, options, semicolons, path)
+    columns = Columns(roles, options, semicolons)
     columns.words = {j: Words() for j in worded}
     columns.add(first[has_header:])
     for chunk in chunks:
@@ -147,7 +145,7 @@ def sniffed(lines: Sequence[str], delimiters: str = ",;\t") -> str:
     return chosen
 
 
-def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[Row]:
     """Yield rows of equal length; empty lines may only follow the last."""
     width, empty, ahead = 0, 0, 0
 
@@ -157,10 +155,9 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
         for line in lines:
             ahead += line.count(delimiter)
             if ahead >= WIDEST:
-                raise InputError(
-                    path,
+                raise ContentError(
                     f"line {reader.line_num + 1} has more than the {WIDEST} cells that "
-                    "a row of text may have. Write it as npy.",
+                    "a row of text may have. Write it as npy."
                 )
             yield line
 
@@ -176,21 +173,19 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
             width = width or len(cells)
             if empty or len(cells) != width:
                 found = "no" if empty else len(cells)
-                raise InputError(
-                    path,
+                raise ContentError(
                     f"line {empty or reader.line_num} has {found} cells, the lines "
-                    f"above have {width}. Write one cell per column in every line.",
+                    f"above have {width}. Write one cell per column in every line."
                 )
             yield reader.line_num, cells
     except csv.Error as error:
-        raise InputError(
-            path,
+        raise ContentError(
             f"line {reader.line_num} cannot be read ({error}). Look for a "
-            "quotation mark that is not closed.",
+            "quotation mark that is not closed."
         ) from error
 
 
-def _has_header(rows: Sequence[Row], options: ReadOptions, path: str) -> bool:
+def _has_header(rows: Sequence[Row], options: ReadOptions) -> bool:
     """Return whether the first row names the columns."""
     if isinstance(options.header, bool):
         return options.header
@@ -199,10 +194,9 @@ def _has_header(rows: Sequence[Row], options: ReadOptions, path: str) -> bool:
         first, *below = with_plain_numbers([first, *below])
     found = is_header(first, below)
     if found is None and not options.precomputed:  # a table of similarities is square
-        raise InputError(
-            path,
+        raise ContentError(
             f"line {rows[0][0]} may be a header or a sample: its numbers are whole. "
-            "Pass header=True (--header yes) or header=False (--header no).",
+            "Pass header=True (--header yes) or header=False (--header no)."
         )
     return bool(found)
 
@@ -218,7 +212,6 @@ class Columns:
     roles: Roles
     options: ReadOptions
     semicolons: bool
-    path: str
     chunks: list[FloatArray] = field(default_factory=list)
     texts: dict[int, list[str]] = field(default_factory=dict)  # ids, labels
     words: dict[int, Words] = field(default_factory=dict)
@@ -245,10 +238,8 @@ class Columns:
         kept |= set(range(roles.width)) if self.options.cells else set()
         self.texts = {j: [] for j in kept if j is not None}
 
-    def _no_feature(self) -> InputError:
-        return InputError(
-            self.path, "there is no numeric column. Add at least one feature."
-        )
+    def _no_feature(self) -> ContentError:
+        return ContentError("there is no numeric column. Add at least one feature.")
 
     def add(self, rows: Sequence[Row]) -> None:
         """Convert some rows."""
@@ -285,7 +276,11 @@ class Columns:
         if self.chunks:
             self.became_words.add(column)
         else:
-            self._check_words()
+            if len(self.words) >= _MOST_WORDS:
+                raise ContentError(
+                    f"more than {_MOST_WORDS} columns hold text, but features must be "
+                    "numbers. Choose the columns with columns (--columns)."
+                )
             self.words[column] = Words()
             self.words[column].add(cells, lines)
         return np.nan
@@ -315,15 +310,6 @@ class Columns:
             else:
                 self.unclear[column] = sign
         return X
-
-    def _check_words(self) -> None:
-        """Raise an error if most columns of a very wide table hold text."""
-        if len(self.words) >= _MOST_WORDS:
-            raise InputError(
-                self.path,
-                f"more than {_MOST_WORDS} columns hold text, but features must be "
-                "numbers. Choose the columns with columns (--columns).",
-            )
 
     def _note_missing(
         self, X: FloatArray, cells: Sequence[Sequence[str]], lines: list[int]
@@ -368,8 +354,8 @@ class Columns:
     def table(self) -> Table:
         """Return the table, if no value is missing."""
         if not self.chunks:
-            raise InputError(
-                self.path, "there is a header but no sample. Add one line per sample."
+            raise ContentError(
+                "there is a header but no sample. Add one line per sample."
             )
         X = np.concatenate(self.chunks)
         self.chunks.clear()
@@ -381,9 +367,11 @@ class Columns:
             X = X if self.roles.requested is not None else X[:, 1:]
         self.roles, X, numbers = self.roles.without_row_numbers(X)
         self.texts |= numbers
-        roles = self.roles.with_ids(self.texts.__getitem__, self.path)
-        table = roles.table(X, self.texts.__getitem__, self.path)
-        found = [kinds.get(j) or self._plain_kind(j) for j in roles.features]
+        roles = self.roles.with_ids(self.texts.__getitem__)
+        table = roles.table(X, self.texts.__getitem__)
+        signs = self.unclear | self.signs
+        kinds = {j: f"number {sign}" for j, sign in signs.items()} | kinds
+        found = [kinds.get(j, "number") for j in roles.features]
         return replace(table, kinds=found, cells=self._cells())
 
     def read_words(self, X: FloatArray) -> tuple[dict[int, str], FloatArray]:
@@ -395,7 +383,7 @@ class Columns:
             return {}, X
         before, sign = self.roles.features, self._sign()
         readings = {
-            j: meaning(w, self.roles.title(j), self.path, self._hint(j) or sign)
+            j: meaning(w, self.roles.title(j), self._hint(j) or sign)
             for j, w in self.words.items()
         }
         for place, j in enumerate(before):
@@ -432,12 +420,12 @@ class Columns:
         if not self.roles.features and not roles.categorical:
             raise self._no_feature()
 
-    def _text_in(self, column: int) -> InputError:
+    def _text_in(self, column: int) -> ContentError:
         """Return the error for a column of text that was requested as a feature."""
         words = self.words[column]
         place = next(i for i, cell in enumerate(words.places) if not is_missing(cell))
         return not_numeric(
-            self.path, f"{self.roles.title(column)} holds text, {words.where(place)}"
+            f"{self.roles.title(column)} holds text, {words.where(place)}"
         )
 
     def _check_missing(self, X: FloatArray) -> None:
@@ -452,17 +440,11 @@ class Columns:
                     self.first_missing = (
                         f"{words.where(place)}, column {self.roles.title(column)}"
                     )
-        raise InputError(
-            self.path,
+        raise ContentError(
             f"values are missing or infinite in {np.count_nonzero(bad)} of {X.size} "
             f"cells, the first is {self.first_missing}. Fill them, or leave out these "
-            "rows or columns; --missing median and --missing drop do so.",
+            "rows or columns; --missing median and --missing drop do so."
         )
-
-    def _plain_kind(self, column: int) -> str:
-        """Return the kind of a column of plain numbers."""
-        sign = self.signs.get(column) or self.unclear.get(column)
-        return f"number {sign}" if sign else "number"
 
     def _cells(self) -> dict[str, list[str]]:
         """Return all cells, if they were requested."""

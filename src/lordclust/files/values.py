@@ -25,7 +25,7 @@ import numpy as np
 
 from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import BoolArray, FloatArray, IntArray
-from lordclust.files.error import InputError
+from lordclust.files.error import ContentError
 from lordclust.files.ids import is_missing, is_value
 from lordclust.files.table import not_numeric, quoted
 
@@ -139,23 +139,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a column of text means.
+    """What a column of text means."""
 
-    Attributes
-    ----------
-    kind : {"text", "boolean", "date", "number", "percent"}
-    style : str
-        The decimal sign of numbers, the order of dates, "" if it does not matter.
-    values : ndarray of shape (n,)
-        NaN for missing cells; empty for text.
-    example : str
-        A cell and its value.
-    """
-
-    kind: str
-    style: str = ""
-    values: FloatArray = field(default_factory=lambda: np.empty(0))
-    example: str = ""
+    kind: str  # "text", "boolean", "date", "number" or "percent"
+    style: str = ""  # the decimal sign, or the order of dates, if it matters
+    values: FloatArray = field(default_factory=lambda: np.empty(0))  # NaN if missing
+    example: str = ""  # a cell and its value
 
 
 def is_amount(cell: str) -> bool:
@@ -200,15 +189,15 @@ def own_sign(words: Words) -> str:
     return known.pop() if len(known) == 1 else ""
 
 
-def meaning(words: Words, title: str, path: str, hint: str = "") -> Reading:
+def meaning(words: Words, title: str, hint: str = "") -> Reading:
     """Return what a column of text means.
 
     Parameters
     ----------
     words : Words
         The column.
-    title, path : str
-        Its name and the file, for messages.
+    title : str
+        Its name, for messages.
     hint : str
         The style of other columns, or of an earlier file: it decides what the cells
         leave open.
@@ -217,7 +206,7 @@ def meaning(words: Words, title: str, path: str, hint: str = "") -> Reading:
     present = np.array([not is_missing(cell) for cell in cells])
     rows = words.rows
     count = np.bincount(rows, minlength=len(cells)) * present
-    column = _Column(words, cells, present, count, title, path, hint)
+    column = _Column(words, cells, present, count, title, hint)
     for read in (_booleans, _dates, _amounts):
         found = read(column)
         if found is not None:
@@ -235,7 +224,6 @@ class _Column:
     present: BoolArray
     count: IntArray
     title: str
-    path: str
     hint: str
 
     def example(self, values: FloatArray, kind: str) -> str:
@@ -259,10 +247,9 @@ class _Column:
         known = [s for s in styles if valid[s][self.present].all()]
         if not known:
             best = max(styles, key=lambda s: self.count @ valid[s])
-            raise InputError(
-                self.path,
+            raise ContentError(
                 f"column {self.title} {what} {self.first(~valid[best])}. "
-                "Write all cells alike, or leave the column out with drop (--drop).",
+                "Write all cells alike, or leave the column out with drop (--drop)."
             )
         return known
 
@@ -295,11 +282,10 @@ def _dates(column: _Column) -> _Found | None:
     if len(styles) == 2 and not _same(*values.values()):
         if column.hint not in styles:
             unclear = np.array([len(set(r.values())) > 1 for r in readings])
-            raise InputError(
-                column.path,
+            raise ContentError(
                 f"column {column.title} holds dates such as {column.first(unclear)}, "
                 "in which day and month cannot be told apart. Write 2024-03-01, or "
-                "leave the column out with drop (--drop).",
+                "leave the column out with drop (--drop)."
             )
         styles = [column.hint]
     style = "" if len(styles) == 2 else styles[0]
@@ -313,9 +299,7 @@ def _amounts(column: _Column) -> _Found | None:
     if not column.are_mostly(good):
         return None
     if not good[column.present].all():
-        raise not_numeric(
-            column.path, f"{column.title} holds text, {column.first(~good)}"
-        )
+        raise not_numeric(f"{column.title} holds text, {column.first(~good)}")
     units = [unit for _, unit in column.words.amounts]
     _check_units(column, units)
     styles = column.style(
@@ -333,8 +317,7 @@ def _check_units(column: _Column, units: Sequence[str]) -> None:
     if len(known - {""}) < 2 and known != {"%", ""}:
         return
     first = units[int(np.flatnonzero(column.present)[0])]
-    raise InputError(
-        column.path,
+    raise ContentError(
         f"column {column.title} holds different units: {column.first(column.present)} "
         f"and {column.first(np.array(units) != first)}. Convert them to one, or "
         "leave the column out with drop (--drop).",
@@ -359,11 +342,10 @@ def _sign(
         return column.hint
     if not both and unclear[1].any():
         return "."  # as numbers are usually written
-    raise InputError(
-        column.path,
+    raise ContentError(
         f"column {column.title} holds numbers such as {column.first(unclear[0])}, in "
         "which the comma may be decimal or separate thousands. Pass decimal='.' "
-        "(--decimal .) if it separates thousands, otherwise decimal=',' (--decimal ,).",
+        "(--decimal .) if it separates thousands, otherwise decimal=',' (--decimal ,)."
     )
 
 

@@ -13,7 +13,7 @@ from lordclust._core.typing import PathLike
 from lordclust._core.validation import check_choice, extra
 from lordclust.files.arrays import npy_bytes
 from lordclust.files.atomic import atomic_file
-from lordclust.files.error import InputError
+from lordclust.files.error import ContentError, naming
 from lordclust.files.excel import xlsx_bytes
 
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
@@ -64,12 +64,13 @@ def write_table(
     "b,c",1,0.1
     """
     arrays = {name: np.asarray(column) for name, column in columns.items()}
-    _check_columns(path, arrays)
-    kind = check_choice(format or _suffix(path), WRITABLE, "format")
-    if kind in ("csv", "tsv"):
-        _write_text(path, arrays, "," if kind == "csv" else "\t", force)
-        return
-    content = _PACKED[kind](path, arrays)
+    with naming(path):
+        _check_columns(arrays)
+        kind = check_choice(format or _suffix(path), WRITABLE, "format")
+        if kind in ("csv", "tsv"):
+            _write_text(path, arrays, "," if kind == "csv" else "\t", force)
+            return
+        content = _PACKED[kind](arrays)
     with atomic_file(path, force) as file:
         file.write(content)
 
@@ -78,24 +79,22 @@ def _suffix(path: PathLike) -> str:
     """Return the format of a file name."""
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix not in WRITABLE and str(path) != "-":
-        raise InputError(
-            path,
+        raise ContentError(
             f"the suffix {suffix!r} is not a format that can be written. Use one of "
-            f"{', '.join(WRITABLE)}, or pass the format.",
+            f"{', '.join(WRITABLE)}, or pass the format."
         )
     return suffix or "csv"
 
 
-def _check_columns(path: PathLike, arrays: Columns) -> None:
+def _check_columns(arrays: Columns) -> None:
     """Raise an error for columns that do not form a table."""
     shapes = {name: array.shape for name, array in arrays.items()}
     if not arrays or len(set(shapes.values())) > 1 or any(
         len(shape) != 1 for shape in shapes.values()
     ):  # fmt: skip
-        raise InputError(
-            path,
+        raise ContentError(
             f"the columns of a table must have equal lengths, got {shapes}. Pass one "
-            "cell per sample in each column.",
+            "cell per sample in each column."
         )
 
 
@@ -109,9 +108,8 @@ def _write_text(path: PathLike, arrays: Columns, delimiter: str, force: bool) ->
             for row in zip(*cells, strict=True):
                 file.write(delimiter.join(row) + "\n")
     except UnicodeEncodeError as error:
-        raise InputError(
-            path,
-            f"the text {error.object!r} cannot be written as UTF-8. Rename it.",
+        raise ContentError(
+            f"the text {error.object!r} cannot be written as UTF-8. Rename it."
         ) from error
 
 
@@ -132,7 +130,7 @@ def _quoted(text: str, delimiter: str) -> str:
     return text
 
 
-def _parquet(path: PathLike, arrays: Columns) -> bytes:
+def _parquet(arrays: Columns) -> bytes:
     """Return a Parquet file."""
     with extra("pyarrow", "parquet"):
         import pyarrow
@@ -143,20 +141,19 @@ def _parquet(path: PathLike, arrays: Columns) -> bytes:
     return buffer.getvalue()
 
 
-def _npy(path: PathLike, arrays: Columns) -> bytes:
+def _npy(arrays: Columns) -> bytes:
     """Return one array of all columns."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":
-            raise InputError(
-                path,
+            raise ContentError(
                 f"npy holds numbers only, but column {name!r} holds text. Write csv, "
-                "parquet or npz.",
+                "parquet or npz."
             )
     columns = list(arrays.values())
     return npy_bytes(columns[0] if len(columns) == 1 else np.column_stack(columns))
 
 
-def _npz(path: PathLike, arrays: Columns) -> bytes:
+def _npz(arrays: Columns) -> bytes:
     """Return an archive of one array per column; text is not pickled."""
     plain = {n: a.astype(np.str_) if a.dtype.kind == "O" else a
              for n, a in arrays.items()}  # fmt: skip

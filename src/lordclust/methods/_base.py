@@ -228,12 +228,15 @@ class RestartClusterer(Clusterer):
         self : object
         """
         X = self._check_X(X)
-        k = check_n_clusters(self.n_clusters, X.shape[0])
+        return self._fit(X, check_n_clusters(self.n_clusters, X.shape[0]))
+
+    def _fit(self, X: Graph, k: int, *weights: FloatArray) -> Self:
+        """Cluster checked samples; ``weights`` are passed on to ``_solve``."""
         self._check_parameters()
         self._check_size(X.shape[0])
         data = self._read(X)
         callbacks.step(self, "graph")
-        best, objectives = self._best(self._solve(data, k, self._rngs()))
+        best, objectives = self._best(self._solve(data, k, self._rngs(), *weights))
         self.all_objectives_ = objectives
         if self.takes_graph:
             self.affinity_matrix_ = data

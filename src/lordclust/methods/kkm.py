@@ -22,7 +22,6 @@ from lordclust._core.validation import (
     check_weights,
 )
 from lordclust.graph.kernel_blocks import KernelBlocks
-from lordclust.methods import _callbacks as callbacks
 from lordclust.methods._base import RestartClusterer, Rngs
 from lordclust.methods._solvers.kernel_kmeans import (
     Asking,
@@ -183,8 +182,7 @@ shape (n,), default="random_points"
         """
         data = self._check_X(X)
         k = check_n_clusters(self.n_clusters, data.shape[0])
-        self._check_parameters()
-        w = np.ones(data.shape[0])
+        w: FloatArray = np.ones(data.shape[0])
         shares = check_weights(sample_weight, len(w))
         if shares is not None:
             w = len(w) * shares
@@ -195,16 +193,11 @@ shape (n,), default="random_points"
             )
         if not isinstance(self.init, str):
             _check_labels(self.init, w, k)
-        S = self._read(data)
-        callbacks.step(self, "graph")
-        best, self.all_objectives_ = self._best(self._solve(S, k, self._rngs(), w))
-        if not isinstance(S, KernelBlocks):
-            self.affinity_matrix_ = S
-        elif hasattr(self, "affinity_matrix_"):  # of an earlier fit
+        self._weight = w
+        self._fit(data, k, w)
+        if isinstance(self.affinity_matrix_, KernelBlocks):
             del self.affinity_matrix_
-        self._samples = None if self._is_precomputed() else data
-        self._extensions, self._weight = [], w
-        return self._keep(best, k)
+        return self
 
     def _read(self, X: Graph) -> Graph:
         named = isinstance(self.affinity, str) and self.affinity == "self_tuning"

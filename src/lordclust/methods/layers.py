@@ -5,7 +5,7 @@ split the cluster, for which the evidence is then largest.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -147,35 +147,39 @@ class Layers:
     def __repr__(self) -> str:
         return f"Layers(1 to {len(self.labels)} clusters, best_k={self.best_k})"
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        rows = [
-            [str(k), ", ".join(map(str, self.sizes(k))),
-             f"{parent} into {parent} and {k - 1}" if k > 1 else ""]
-            for k, parent in enumerate(self.parents.tolist(), 1)
-        ]  # fmt: skip
         head = ["clusters", "sizes", "split"]
+        rows = self._rows()
         return html_table("Nested levels", head, rows, marked=self.best_k - 1)
 
-    def _lines(self) -> Iterator[str]:
-        yield f"Recommended: {self.best_k} clusters."
-        for k, parent in enumerate(self.parents.tolist(), 1):
-            sizes = ", ".join(map(str, self.sizes(k)))
-            split = f"  ({parent} into {parent} and {k - 1})" if k > 1 else ""
-            yield f"k = {k}: {sizes}{split}{'  <' if k == self.best_k else ''}"
+    def __str__(self) -> str:
+        lines = [f"Recommended: {self.best_k} clusters."]
+        for k, sizes, split in self._rows():
+            mark = "  <" if k == str(self.best_k) else ""
+            lines.append(f"k = {k}: {sizes}{split and f'  ({split})'}{mark}")
+        return "\n".join(lines)
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Return the number of clusters of each level, their sizes, and the split."""
+        return [
+            (
+                str(k),
+                ", ".join(map(str, self.sizes(k))),
+                f"{parent} into {parent} and {k - 1}" if k > 1 else "",
+            )
+            for k, parent in enumerate(self.parents.tolist(), 1)
+        ]
 
 
 def layers(X: Graph | BLoRD, k_max: int = 12, **parameters: object) -> Layers:
     """Return nested clusterings into 1 to ``k_max`` clusters.
 
-    Instead of a resolution that is tried out, all levels at once: every cluster lies
-    inside one of the coarser level. The recommended level is ``BLoRD(k)`` for the
-    number of clusters that :func:`lordclust.suggest_k` suggests. Coarser levels merge
-    its clusters, finer ones split them into two by ``BLoRD``, so that the evidence for
-    each level is as large as possible.
+    All levels are computed at once, so that no resolution need be tried out. Every
+    cluster lies inside one of the coarser level. The recommended level is ``BLoRD(k)``
+    for the number of clusters that :func:`lordclust.suggest_k` suggests. Coarser levels
+    merge its clusters, finer ones split them into two by ``BLoRD``, so that the
+    evidence for each level is as large as possible.
 
     Parameters
     ----------
@@ -252,21 +256,11 @@ def _merged(judge: Evidence, labels: IntArray) -> list[IntArray]:
 
 
 class Split(NamedTuple):
-    """One cluster in two parts; arrays are of the samples that are not outliers.
+    """One cluster in two parts; arrays are of the samples that are not outliers."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (n,)
-        The labels after the split: the new part has the largest number.
-    parent : int
-        The cluster that was split.
-    part : ndarray of shape (n_parent,)
-        P(new part | sample, parent) for each sample of the parent.
-    """
-
-    labels: IntArray
-    parent: int
-    part: FloatArray
+    labels: IntArray  # after the split: the new part has the largest number
+    parent: int  # the cluster that was split
+    part: FloatArray  # P(new part | sample, parent) for each sample of the parent
 
 
 def _split(

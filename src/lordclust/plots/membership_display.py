@@ -181,7 +181,8 @@ class MembershipDisplay(Display):
         colours = cluster_colours(self.n_clusters)
         settings = {"s": np.clip(12_000 / len(self.labels), 3, 26), "lw": 0} | kwargs
         self.points_ = []
-        _draw_outliers(ax, self.coordinates[self.labels < 0], settings)
+        if len(apart := self.coordinates[self.labels < 0]):  # outliers, grey crosses
+            ax.scatter(*apart.T, **settings | {"marker": "x", "c": QUIET, "lw": 0.8})
         for j in np.unique(self.labels[self.labels >= 0]).tolist():
             own = self.labels == j
             x, y = self.coordinates[own].T
@@ -194,12 +195,6 @@ class MembershipDisplay(Display):
         ax.set_xlabel(self.axis_names[0], color=QUIET, size=9)
         ax.set_ylabel(self.axis_names[1], color=QUIET, size=9)
         return self
-
-
-def _draw_outliers(ax: Axes, places: FloatArray, settings: dict[str, Any]) -> None:
-    """Draw the samples that belong nowhere as grey crosses."""
-    if len(places):
-        ax.scatter(*places.T, **settings | {"marker": "x", "c": QUIET, "lw": 0.8})
 
 
 def _write_number(ax: Axes, j: int, places: FloatArray) -> None:

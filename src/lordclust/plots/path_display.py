@@ -7,7 +7,7 @@ import numpy as np
 
 from lordclust import metrics
 from lordclust._core.colors import BLUE, ORANGE, QUIET, cluster_colours
-from lordclust._core.typing import ArrayLike, Axes, FloatArray
+from lordclust._core.typing import ArrayLike, Axes, FloatArray, IntArray
 from lordclust._core.validation import to_array
 from lordclust.plots._axes import Display, ink, quiet, stacked_axes
 from lordclust.plots.fitted import path_of
@@ -90,8 +90,7 @@ class PathDisplay(Display):
     @property
     def softness(self) -> FloatArray:
         """How far V is from orthogonal: 1 at tau = 0, 0 for a partition."""
-        n, k = self.path.labels.shape[1], len(self.path.proportions)
-        return np.asarray(self.path.block_diagonality * n / max(k - 1, 1))
+        return self.path.softness
 
     @property
     def entropy(self) -> FloatArray | None:
@@ -102,10 +101,9 @@ class PathDisplay(Display):
         return np.array([normalized_entropy(P).mean() for P in kept.values()])
 
     @property
-    def sizes(self) -> FloatArray:
+    def sizes(self) -> IntArray:
         """Samples per cluster at each tau, shape (m, k)."""
-        k = len(self.path.proportions)
-        return np.array([np.bincount(row, minlength=k) for row in self.path.labels])
+        return self.path.sizes
 
     def plot(self, ax: Axes = None, **kwargs: Any) -> Self:
         """Draw the panels.

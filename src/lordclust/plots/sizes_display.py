@@ -89,9 +89,8 @@ class SizesDisplay(Display):
         -------
         display : SizesDisplay
         """
-        labels = path_of(path).labels[-1 if tau is None else path.at(tau)]
-        sizes = np.bincount(labels, minlength=len(path.proportions))
-        asked = path.proportions * len(labels)
+        sizes = path_of(path).sizes[-1 if tau is None else path.at(tau)]
+        asked = path.proportions * sizes.sum()
         return cls(sizes=sizes, asked=asked).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Axes = None, **kwargs: Any) -> Self:

@@ -186,8 +186,8 @@ def report_html(
             X if described is None else described, names, ids, snapshots
         )
     data |= {"layout": None, "names": None}
-    if isinstance(profiles, Profiles):
-        data["names"] = _names(profiles, snapshots.k)
+    if isinstance(profiles, Profiles) and profiles.names is not None:
+        data["names"] = _short(profiles.names, snapshots.k, "names of clusters")
     if layout is not None:
         xy = packed(as_grid(layout.coordinates[points]))
         data["layout"] = {"name": layout.name, "note": layout.note, "xy": xy}
@@ -221,10 +221,10 @@ def _chosen(snapshots: Snapshots, most: int) -> IntArray:
 def _data(snapshots: Snapshots, points: IntArray) -> dict[str, object]:
     """Return the numbers and colours that the page shows."""
     every, n, k = snapshots.all, snapshots.n, snapshots.k
-    tops = [
-        top_clusters(_widened(found.P[points], k), found.labels[points])
-        for found in every
-    ]
+    tops = []
+    for found in every:  # with columns of 0 for clusters of finer levels
+        P = np.pad(found.P[points], ((0, 0), (0, k - found.P.shape[1])))
+        tops.append(top_clusters(P, found.labels[points]))
     clusters, parts = (np.stack(arrays) for arrays in zip(*tops, strict=True))
     shares, out = snapshots.shares, snapshots.outliers
     levels, ring = None, circular_order(snapshots)
@@ -274,11 +274,6 @@ def _look(snapshots: Snapshots) -> dict[str, object]:
         "markers": markers,
         "ramp": {"light": RAMP, "dark": RAMP_ON_DARK},
     }
-
-
-def _widened(P: FloatArray, k: int) -> FloatArray:
-    """Return memberships with columns of 0 for clusters of finer levels."""
-    return np.pad(P, ((0, 0), (0, k - P.shape[1])))
 
 
 def _sure(found: Snapshot) -> float:
@@ -342,13 +337,6 @@ def _short(values: Iterable[object], count: int, name: str) -> list[str]:
             f"{name} must have {count} entries, got {len(texts)}. Pass one for each."
         )
     return texts
-
-
-def _names(profiles: Profiles | None, k: int) -> list[str] | None:
-    """Return the names of the clusters, if they were given."""
-    if profiles is None or profiles.names is None:
-        return None
-    return _short(profiles.names, k, "names of clusters")
 
 
 def _profiles(

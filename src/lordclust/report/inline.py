@@ -95,8 +95,12 @@ def has_slider(model: Any) -> bool:
     """Return whether the report of a model has a slider for tau."""
     if not hasattr(model, "tau_") or not hasattr(model, "affinity_matrix_"):
         return False
-    few = len(model.labels_) * len(model.sizes_) <= SLIDER_UP_TO
-    return few and model.proportions_.min() > 0
+    return is_small(model) and bool(model.proportions_.min() > 0)
+
+
+def is_small(model: Any) -> bool:
+    """Return whether a model has few enough probabilities for a slider."""
+    return len(model.labels_) * len(model.sizes_) <= SLIDER_UP_TO
 
 
 def path_around(

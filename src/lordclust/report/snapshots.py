@@ -21,59 +21,29 @@ UNCERTAIN, LEAST_UNCERTAINTY = 12, 0.005
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The clusters at one tau, or at one level of nested clusters.
+    """The clusters at one tau, or at one level of nested clusters."""
 
-    Attributes
-    ----------
-    tau : float or None
-        None for a model that has no tau, and for a level.
-    P : ndarray of shape (n, k)
-        Memberships.
-    labels : ndarray of int, shape (n,)
-        The cluster of each sample.
-    """
-
-    tau: float | None
-    P: FloatArray
+    tau: float | None  # None for a model that has no tau, and for a level
+    P: FloatArray  # memberships, (n, k)
     labels: IntArray
 
 
 @dataclass(frozen=True)
 class Snapshots:
-    """All snapshots of a report, with matching columns.
+    """All snapshots of a report, with matching columns, by increasing tau.
 
-    Attributes
-    ----------
-    all : list of Snapshot
-        By increasing tau.
-    start : int
-        The snapshot that is shown first: the model's own, or the last.
-    shares : ndarray of shape (k,) or None
-        The requested or chosen shares of the samples.
-    weight : ndarray of shape (n,)
-        Sample weights, 1 on average.
-    outliers : ndarray of bool, shape (n,)
-        Samples that belong nowhere; their labels are the most probable clusters.
-    parents : ndarray of int, shape (k,), optional
-        Of nested clusters: the cluster that each was split from. The snapshots are
-        then levels, by increasing number of clusters.
-    soft : bool
-        Whether there are probabilities, not only labels.
-    calibrated : bool
-        Whether those of the model are calibrated, so that they are not those at a tau.
-    chosen : bool
-        Whether the shares were chosen automatically.
+    Those of nested clusters are levels, by increasing number of clusters.
     """
 
     all: list[Snapshot]
-    start: int
-    shares: FloatArray | None
-    weight: FloatArray
-    outliers: BoolArray
-    parents: IntArray | None = None
-    soft: bool = True
-    calibrated: bool = False
-    chosen: bool = False
+    start: int  # the one that is shown first: the model's own, or the last
+    shares: FloatArray | None  # the requested or chosen shares of the samples
+    weight: FloatArray  # sample weights, 1 on average
+    outliers: BoolArray  # samples whose label is only the most probable cluster
+    parents: IntArray | None = None  # the cluster that each nested one was split from
+    soft: bool = True  # whether there are probabilities, not only labels
+    calibrated: bool = False  # whether those of the model are, and so not at a tau
+    chosen: bool = False  # whether the shares were chosen automatically
 
     @property
     def n(self) -> int:
@@ -124,15 +94,15 @@ def take_snapshots(model: Estimator | Layers | None, path: TauPath | None) -> Sn
     weight = np.asarray(getattr(model, "_weight", np.ones(len(own.P))))
     return Snapshots(
         found, found.index(own), shares_of(model), weight, outliers,
-        soft=hasattr(model, "membership_"), calibrated=_is_calibrated(model),
-        chosen=is_auto(getattr(model, "proportions", None)),
+        soft=hasattr(model, "membership_"),
+        calibrated=getattr(model, "gamma", None) is None and _has_auto(model, "tau"),
+        chosen=_has_auto(model, "proportions"),
     )  # fmt: skip
 
 
-def _is_calibrated(model: Estimator) -> bool:
-    """Return whether the memberships of a model were calibrated."""
-    given = getattr(model, "gamma", None) is not None
-    return not given and is_auto(getattr(model, "tau", None))
+def _has_auto(model: Estimator, name: str) -> bool:
+    """Return whether a model has a parameter of this name, which is "auto"."""
+    return is_auto(getattr(model, name, None))
 
 
 def _prescribed(model: Estimator, k: int, n: int) -> Bounds | None:
