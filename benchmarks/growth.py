@@ -33,6 +33,7 @@ from benchmarks.common import (
 )
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.versions import machine_facts
+from lordclust.solver.solve import MANY
 
 SIZES = (10_000, 100_000, 1_000_000, 3_000_000)
 CLUSTERS = (10, 100)
@@ -184,7 +185,8 @@ def too_large(n: int, k: int) -> str:
     from lordclust._core import memory
 
     entries = 2 * n.bit_length() * n
-    path = memory.solver_bytes(n, k, entries) + n * k * 8
+    estimate = memory.choice_bytes if k >= MANY else memory.solver_bytes
+    path = estimate(n, k, entries) + n * k * 8
     try:
         # In addition to the solver: X, and the graph it was given.
         memory.check_memory(path + 4 * FEATURES * n + 12 * entries, "It", "")

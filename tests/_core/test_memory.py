@@ -12,6 +12,7 @@ from lordclust._core import memory
 from lordclust._core.memory import Available
 from lordclust.graph import KNNGraph, self_tuning_kernel
 from lordclust.methods import GKKM
+from lordclust.methods._request import Samples, check_request
 from models import PAPER
 
 GB = 2**30
@@ -88,6 +89,17 @@ def test_paths_in_parallel_take_more(monkeypatch):
     with pytest.raises(MemoryError, match="n_jobs=1, for one path at a time"):
         model.fit(X)
     model.set_params(n_jobs=1).fit(X)
+
+
+def test_a_choice_that_keeps_v_sparse_takes_less(monkeypatch):
+    monkeypatch.setattr(memory, "free", lambda: Available(4 * GB, "for a test"))
+    X = np.zeros((100_000, 2))
+    with pytest.raises(MemoryError, match=r"9\.\d GB.*, but only 4\.0 GB"):
+        BLoRD(1000, proportions="equal", tau=0.5, start="path").fit(X)
+    with pytest.raises(MemoryError, match=r"6\.\d GB.*Use fewer clusters, or a part"):
+        BLoRD(3000).fit(X)
+    samples = Samples(X, np.ones(len(X), bool))
+    assert check_request(BLoRD(1000), samples, 1000, None).shares.shape == (1000,)
 
 
 def test_float32_is_not_advised_twice(little):

@@ -1,5 +1,7 @@
 """Memberships of given labels: shares are met, and certainty is deserved."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -258,7 +260,19 @@ def test_scaling_keeps_ratios_within_rows(data):
     n, k = data.draw(st.integers(2, 30)), data.draw(st.integers(2, 5))
     mu, p = data.draw(mus(k)), rng.random(n) + 0.1
     P = rng.random((n, k)) + 1e-3
-    Q = scaled_to_shares(P, mu**2, p)
+    Q = scaled_to_shares(P.copy(), mu**2, p)
     np.testing.assert_allclose(p @ Q / p.sum(), mu**2, atol=1e-12)
     ratio = (Q / P) / (Q / P)[:, :1]  # the same for all rows
     np.testing.assert_allclose(ratio, np.tile(ratio[0], (n, 1)), rtol=1e-7)
+
+
+def test_scaling_in_place_needs_little_memory():
+    n, k = 60_000, 100
+    P = np.random.default_rng(0).random((n, k)) + 0.1
+    mu = np.sqrt(np.arange(k, 2 * k) / np.arange(k, 2 * k).sum())
+    tracemalloc.start()
+    assert scaled_to_shares(P, mu**2, np.ones(n)) is P
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(P.mean(axis=0), mu**2, rtol=1e-12)
+    assert peak < 8 * n * k

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.linalg import orthogonal_procrustes
+from scipy import sparse
+from scipy.linalg import orthogonal_procrustes, qr
 from sklearn.cluster import KMeans
 
+from lordclust.rounding import labels as module
 from lordclust.rounding.labels import (
     discretize,
     fill_empty,
     kmeans_labels,
     labels_of_all,
+    membership_from,
+    nearly_orthogonal_rows,
     pivoted_qr_labels,
     placed_rows,
     procrustes,
@@ -184,6 +188,46 @@ def test_qr_finds_rotated_labels(rng, k):
     y = np.concatenate([np.arange(k), rng.integers(0, k, 20)])
     G, _ = indicator(y, k)
     assert same_partition(pivoted_qr_labels(G @ random_rotation(rng, k)), y)
+
+
+@pytest.fixture(params=[1, 8, 4096])
+def few(request, monkeypatch):
+    """Rows that are multiplied in every turn: all, or those that may be chosen."""
+    monkeypatch.setattr(module, "FEW_ROWS", request.param)
+
+
+def test_pivots_are_those_of_lapack(few):
+    U = np.linalg.qr(np.random.default_rng(0).standard_normal((200, 12)))[0]
+    pivots = qr(U.T, mode="r", pivoting=True)[1][:12]
+    expected = np.abs(U @ procrustes(U[pivots].T)).argmax(axis=1)
+    np.testing.assert_array_equal(pivoted_qr_labels(U), expected)
+
+
+def test_rows_are_those_of_a_complete_search(few):
+    F = np.random.default_rng(1).standard_normal((150, 9))
+    F /= np.linalg.norm(F, axis=1, keepdims=True)
+    F[3] = 0.0
+    expected = []
+    for first in (5, 77):
+        chosen = [first]
+        while len(chosen) < 9:
+            overlap = np.abs(F @ F[chosen].T).sum(axis=1)
+            overlap[3] = np.inf  # a row of zeros is never chosen
+            chosen.append(int(overlap.argmin()))
+        expected.append(chosen)
+    found = nearly_orthogonal_rows(F, np.array([5, 77]))
+    np.testing.assert_array_equal(found, expected)
+
+
+# -- memberships ------------------------------------------------------------------
+
+
+def test_memberships_of_a_sparse_factor():
+    rng = np.random.default_rng(0)
+    V, mu = rng.random((30, 4)) * (rng.random((30, 4)) < 0.5), rng.random(4) + 0.1
+    V[:, 0] += 0.1
+    P = membership_from(sparse.csr_array(V), mu)
+    np.testing.assert_allclose(P.toarray(), membership_from(V, mu), rtol=1e-14)
 
 
 # -- k-means ----------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Filtered subspace iteration: against LAPACK, in any order, with any threads."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from lordclust.rounding.spectral import (
     normalized_eigenvectors,
 )
 from lordclust.rounding.subspace import (
+    Rows,
     banded_inverse,
     bounds,
     random_block,
@@ -151,6 +154,30 @@ def test_blas_threads_do_not_matter():
         with threadpool_limits(threads, "blas"):
             found.append(normalized_eigenvectors(S, 5))
     np.testing.assert_array_equal(found[0].vectors, found[1].vectors)
+
+
+@pytest.mark.parametrize("columns", [slice(None), slice(2, None)])
+def test_products_overwrite_what_is_given(columns):
+    rng = np.random.default_rng(0)
+    A = random_graph(rng, 90, 0.2, sparse=True)
+    Y, out = (rng.standard_normal((90, 7))[:, columns] for _ in range(2))
+    expected = 0.5 * (dense(A) @ Y - 0.2 * Y) - 0.3 * out
+    for matrix in (A, dense(A)):
+        mine = out.copy()
+        assert Rows(matrix, None).product(Y, mine, 0.5, 0.2, 0.3) is mine
+        np.testing.assert_allclose(mine, expected, atol=1e-13)
+
+
+def test_memory():
+    """A block of vectors and its product; everything else is small."""
+    S, k = blobs(6000, 100, 3.0), 100
+    P, keys = normalized_affinity(S), row_keys(S)
+    graph, block = P.data.nbytes + P.indices.nbytes, 8 * 6000 * 112
+    tracemalloc.start()
+    subspace_eigenvectors(P, k, keys=keys)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * graph + 3 * block
 
 
 def test_dense_is_sparse():

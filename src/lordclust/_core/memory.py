@@ -15,6 +15,9 @@ from typing import NamedTuple
 #: an index. ``python -m qa.faults memory`` measures how good the estimate is.
 SOLVER, PASSING, GRAPHS = 9.6, 3.5, 1.1
 INDEX = 4
+#: Arrays of n x k numbers, in float64, of a choice that keeps V sparse: eigenvectors,
+#: what they are multiplied with, and copies of some rows.
+CHOICE = 3.0
 #: Memberships whose fit takes some tens of MB: too little to check the limits.
 LITTLE = 2**18
 
@@ -45,6 +48,11 @@ def solver_bytes(
     """
     arrays = (SOLVER * itemsize + PASSING * 8) * n * k
     return paths * (arrays + GRAPHS * edges * (itemsize + INDEX))
+
+
+def choice_bytes(n: int, k: int, edges: int) -> float:
+    """Return an estimate of what the choice of tau adds, if V is kept sparse."""
+    return 8 * CHOICE * n * k + GRAPHS * edges * (8 + INDEX)
 
 
 def solver_advice(*, single: bool = False, paths: int = 1) -> str:

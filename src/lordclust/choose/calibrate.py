@@ -21,7 +21,7 @@ from scipy import sparse
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 from lordclust.choose.gaussian import Mixture
 from lordclust.graph.row_blocks import slices
-from lordclust.rounding.labels import named_like
+from lordclust.rounding.labels import named_like, row_blocks
 
 #: Longest time of a walk, in steps: it bounds the number of products with the graph.
 LONGEST = 100.0
@@ -158,19 +158,19 @@ def calibrated(
     shares = mu**2 / (mu**2).sum()
     walk = Walk.of(S, weight, n_threads)
     time = forgetting_times(walk, labels, k)[labels]
-    P = _visited(walk, labels, time, k)
-    # Two independent walks, given that they agree.
-    P = _with_unit_rows(P * P, shares)
-    P[walk.alone] = shares
-    sure = stability * (1 - FLOOR)
-    P = np.where(shares > 0, sure * P + (1 - sure) * shares, 0.0)
-    if mixture is not None:
-        P = mixture.trust * mixture.posterior + (1 - mixture.trust) * P
-        P = np.where(shares > 0, P, 0.0)
+    P, sure = _visited(walk, labels, time, k), stability * (1 - FLOOR)
+    for rows in row_blocks(*P.shape):
+        # Two independent walks, given that they agree.
+        Q = _with_unit_rows(P[rows] * P[rows], shares)
+        Q[walk.alone[rows]] = shares
+        Q = sure * Q + (1 - sure) * shares
+        if mixture is not None:
+            Q = mixture.trust * mixture.posterior[rows] + (1 - mixture.trust) * Q
+        P[rows] = np.where(shares > 0, Q, 0.0)
     if known is not None:
-        rows = np.flatnonzero(known >= 0)
-        P[rows] = 0.0
-        P[rows, known[rows]] = 1.0
+        sure_of = np.flatnonzero(known >= 0)
+        P[sure_of] = 0.0
+        P[sure_of, known[sure_of]] = 1.0
     return scaled_to_shares(P, shares, weight)
 
 
@@ -295,28 +295,33 @@ def _with_unit_rows(P: FloatArray, shares: FloatArray) -> FloatArray:
 def scaled_to_shares(
     P: FloatArray, shares: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return P with rows and columns scaled: rows sum to 1, column means are shares.
+    """Scale rows and columns of P in place: rows sum to 1, column means are shares.
+
+    A column of share 0 must be zero.
 
     The logarithms a of the column scales minimise the convex function
     sum_i p_i log sum_j P_ij exp(a_j) - sum_j shares_j a_j, here by Newton's method.
     """
     used = np.flatnonzero(shares > 0)
     p, s = weight / weight.sum(), shares[used]
-    Q = _with_unit_rows(P[:, used], s)
+    Q = P if len(used) == len(shares) else P[:, used]
+    for rows in row_blocks(*Q.shape):
+        Q[rows] = _with_unit_rows(Q[rows], s)
     for _ in range(100):
         error = s - p @ Q
         if np.abs(error / s).max() <= EXACT:
             break
-        move = _newton_step(Q, p, error)
-        Q = _moved(Q, p, s, move)
-    P = np.zeros(P.shape)
-    P[:, used] = Q
+        _move(Q, p, s, _newton_step(Q, p, error))
+    if Q is not P:
+        P[:, used] = Q
     return P
 
 
 def _newton_step(Q: FloatArray, p: FloatArray, error: FloatArray) -> FloatArray:
     """Return the change of the logarithms of the column scales."""
-    H = np.diag(p @ Q) - Q.T @ (p[:, None] * Q)
+    H = np.diag(p @ Q)
+    for rows in row_blocks(*Q.shape):
+        H -= Q[rows].T @ (p[rows, None] * Q[rows])
     # Scales have a common factor; a cluster that nothing leaves can have any.
     ridge = 1e-14 * np.trace(H) / len(H) + 1e-300
     H += ridge * np.eye(len(H)) + np.full(H.shape, 1 / len(H) ** 2)
@@ -324,16 +329,17 @@ def _newton_step(Q: FloatArray, p: FloatArray, error: FloatArray) -> FloatArray:
     return np.asarray(step - step.mean())
 
 
-def _moved(Q: FloatArray, p: FloatArray, s: FloatArray, move: FloatArray) -> FloatArray:
-    """Return Q scaled by exp(move), or by less if the error would not decrease."""
+def _move(Q: FloatArray, p: FloatArray, s: FloatArray, move: FloatArray) -> None:
+    """Scale Q by exp(move), or by less if the error would not decrease, in place."""
     slope = float((s - p @ Q) @ move)
     length = min(1.0, 20 / max(np.abs(move).max(), 1e-300))
+    blocks = row_blocks(*Q.shape)
     for _ in range(40):
         scale = np.exp(length * (move - move.max()))
-        new = Q * scale
-        total = new.sum(axis=1)
+        total = np.concatenate([(Q[rows] * scale).sum(axis=1) for rows in blocks])
         rise = float(p @ np.log(total)) + length * float(move.max() - s @ move)
         if rise <= -1e-4 * length * slope + 1e-15:
             break
         length /= 2
-    return _with_unit_rows(new, s)
+    for rows in blocks:
+        Q[rows] = _with_unit_rows(Q[rows] * scale, s)

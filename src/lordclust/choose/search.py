@@ -89,7 +89,7 @@ class Search:
     draws: Sequence[int]
     limits: Limits
     n_threads: int = 1
-    rounded: Callable[[FloatArray, Omega], IntArray] = lambda V, omega: labels_from(
+    rounded: Callable[[Graph, Omega], IntArray] = lambda V, omega: labels_from(
         V * omega.mu
     )
     notify: Callable[[str, float], bool] = lambda name, part: False
@@ -203,6 +203,8 @@ def choose(
         if one.is_clear and not one.is_even and apart:
             return _kept_at_once(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
+    if is_large(problem):  # all further starts are labels
+        search.seeds.forget_eigenvectors()
     large = np.prod(problem.omega.shape) >= LARGE
     promising = sorted(found, key=lambda one: one.merit)[-PROMISING if large else 0 :]
     soft = np.prod(problem.omega.shape) >= SHORT_FROM and not is_large(problem)
@@ -398,12 +400,12 @@ def _followed(
         return [one for found in pool.map(follow, trails) for one in found]
 
 
-def _solutions(
-    search: Search, trail: Trail
-) -> Iterator[tuple[float, FloatArray, float]]:
+def _solutions(search: Search, trail: Trail) -> Iterator[tuple[float, Graph, float]]:
     """Yield tau, V and objective along a path, each solved from the one before."""
     if trail.start.ndim == 1:
-        result = solve_from_labels(trail.problem, trail.start, 1.0, search.limits)
+        result = solve_from_labels(
+            trail.problem, trail.start, 1.0, search.limits, dense=False
+        )
         yield 1.0, result.V, result.objective
         return
     V, level = trail.start, None

@@ -109,11 +109,13 @@ def _within(
     """Return the solution in a cell, from the chosen labels."""
     auto, omega, n_threads = model._automatic(), problem.omega, search.n_threads
     t = 1.0 if auto.tau else model._goal(problem)
+    calibrates = auto.tau and not omega.one_each  # otherwise nothing is in doubt
     result = model._solve_from_labels(
-        problem, best.labels, t, search.limits, n_threads=n_threads, dtype=model.dtype
-    )
+        problem, best.labels, t, search.limits,
+        n_threads=n_threads, dtype=model.dtype, dense=not calibrates,
+    )  # fmt: skip
     labels = None
-    if auto.tau and not omega.one_each:  # where nothing is in doubt
+    if calibrates:
         # Labels that were given may not have the requested sizes.
         if auto.shares or isinstance(model.start, str):
             labels = best.labels
@@ -127,8 +129,9 @@ def _within(
             S, best.labels, mu, weight, stability,
             known=omega.known, mixture=best.mixture, n_threads=n_threads,
         )  # fmt: skip
-        V = (P * (omega.mass[:, None] / omega.mu)).astype(result.V.dtype)
-        result = replace(result, V=V)
+        P /= omega.mu
+        P *= omega.mass[:, None]
+        result = replace(result, V=P.astype(result.V.dtype, copy=False))
         selection = replace(selection, stability=stability)
         LOG.debug("calibration: stability %.3f", stability)
     objectives = np.array([result.objective])

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from lordclust._core.memory import LITTLE, check_memory, solver_advice, solver_bytes
+from lordclust._core.memory import (
+    LITTLE,
+    check_memory,
+    choice_bytes,
+    solver_advice,
+    solver_bytes,
+)
 from lordclust._core.threads import count_threads
 from lordclust._core.typing import (
     ArrayLike,
@@ -39,6 +45,7 @@ from lordclust.solver.arrays import load_torch
 from lordclust.solver.checkpoint import check_place
 from lordclust.solver.links import Links, check_links
 from lordclust.solver.omega import Omega, make_omega
+from lordclust.solver.solve import MANY
 from lordclust.solver.start import count_starts
 from lordclust.solver.tau_rules import TAU_RULES
 
@@ -315,8 +322,12 @@ def _check_memory(
     paths = count_starts(n_init, omega, path=model._uses_path())
     paths = min(count_threads(model.n_jobs), paths)
     single = np.dtype(model.dtype) == np.float32
+    needed = solver_bytes(n, k, edges, 4 if single else 8, paths)
+    if model._automatic().tau and edges and omega.exact and k >= MANY:
+        # V is kept sparse, and eigenvectors are in double precision.
+        needed, single, paths = choice_bytes(n, k, edges), True, 1
     check_memory(
-        solver_bytes(n, k, edges, 4 if single else 8, paths),
+        needed,
         f"{type(model).__name__} of {n} samples and {k} clusters",
         solver_advice(single=single, paths=paths),
     )

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from lordclust._core.typing import FloatArray, IntArray
+from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.warn import warn_user
 from lordclust.rounding.labels import canonical_order, labels_from
 from lordclust.rounding.linked import linked_labels
@@ -26,7 +27,7 @@ class Demands(NamedTuple):
 
 
 def numbered(
-    P: FloatArray,
+    P: Graph,
     shares: FloatArray,
     omega: Omega,
     exact: bool,
@@ -57,6 +58,7 @@ def numbered(
     labels = np.argsort(order)[labels]
     if demands is None and (given or not exact):
         return order, labels
+    P = P.toarray() if sparse.issparse(P) else P
     if bounds is None and exact:
         # If sizes cannot be equal, the first clusters have one sample more.
         shares = shares if omega.exact else omega.weight @ P[:, order] / len(P)

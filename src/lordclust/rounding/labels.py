@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import qr, svd
+from scipy.linalg import svd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
@@ -12,12 +12,19 @@ from lordclust._core.blas import one_blas_thread
 from lordclust._core.fork import openmp
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 
-EPS = float(np.finfo(np.float64).eps)
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+#: Rows that are multiplied at a time while some of all rows are chosen.
+FEW_ROWS = 4096
 
 
-def membership_from(V: FloatArray, mu: FloatArray) -> FloatArray:
+def membership_from(V: Graph, mu: FloatArray) -> Graph:
     """Return P = n V diag(mu): rows sum to 1, P_ij = P(y_i = j | x_i)."""
     mu = mu.astype(V.dtype) if V.dtype == np.float32 else mu
+    if sparse.issparse(V):
+        P = sparse.csr_array(V, copy=True)
+        P.data *= mu[P.indices]
+        P.data /= np.repeat(P.sum(axis=1), np.diff(P.indptr))
+        return P
     P = np.empty(V.shape, np.result_type(V, mu))
     step = max(1, (1 << 16) // V.shape[1])  # rows that stay in the cache
     for start in range(0, len(V), step):
@@ -51,7 +58,7 @@ def top_entries(P: Graph, count: int) -> Graph:
     n, k = P.shape
     count = min(count, k)
     values, columns = np.empty((n, count), P.dtype), np.empty((n, count), np.int32)
-    for rows in _row_blocks(n, k):
+    for rows in row_blocks(n, k):
         top = np.argpartition(P[rows], k - count, axis=1)[:, k - count :]
         first = P[rows].argmax(axis=1)
         lost = ~(top == first[:, None]).any(axis=1)
@@ -68,7 +75,7 @@ def top_entries(P: Graph, count: int) -> Graph:
 def row_entropy(P: FloatArray) -> FloatArray:
     """Return the entropy of each row in nats."""
     nats = np.empty(len(P))
-    for rows in _row_blocks(*P.shape):
+    for rows in row_blocks(*P.shape):
         nats[rows] = entr(P[rows]).sum(axis=1)
     return nats
 
@@ -87,13 +94,13 @@ def reordered(
     A: FloatArray, order: IntArray, weight: FloatArray | None = None
 ) -> FloatArray:
     """Reorder the columns of A and multiply its rows by weights, in place."""
-    for rows in _row_blocks(*A.shape):
+    for rows in row_blocks(*A.shape):
         block = A[rows] if weight is None else weight[rows, None] * A[rows]
         A[rows] = block[:, order]
     return A
 
 
-def _row_blocks(n: int, k: int) -> list[slice]:
+def row_blocks(n: int, k: int) -> list[slice]:
     """Return slices of rows that hold about a million numbers each."""
     step = max(1, (1 << 20) // max(k, 1))
     return [slice(start, start + step) for start in range(0, n, step)]
@@ -238,16 +245,20 @@ def rotate(
     while not converged and len(history) < max_iter:
         Y = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), (n, k))
         R = procrustes(np.asarray((Y.T @ F).T))
-        G = F @ R
-        before, labels, fit = labels, G.argmax(axis=1), G.max(axis=1)
+        before, labels, fit = labels, np.empty(n, np.int64), np.empty(n)
+        for rows in row_blocks(n, k):
+            G = F[rows] @ R
+            labels[rows], fit[rows] = G.argmax(axis=1), G.max(axis=1)
         history.append(size - 2 * fit.sum())
         converged = np.array_equal(before, labels) or (
             len(history) > 1 and history[-2] - history[-1] <= tol * size
         )
-    labels = fill_empty(labels, fit, k)
-    objective = size - 2 * float(G[np.arange(n), labels].sum())
+    filled = fill_empty(labels, fit, k)
+    moved = np.flatnonzero(filled != labels)
+    fit[moved] = np.einsum("ij,ij->i", F[moved], R.T[filled[moved]])
+    objective = size - 2 * float(fit.sum())
     return Rotation(
-        labels, R, objective, len(history), bool(converged), np.array(history)
+        filled, R, objective, len(history), bool(converged), np.array(history)
     )
 
 
@@ -265,30 +276,60 @@ def discretize(F: FloatArray, first: int, *, max_iter: int = 100) -> Rotation:
 def nearly_orthogonal_rows(F: FloatArray, firsts: IntArray) -> IntArray:
     """Return k rows of F for each start: its first, and those most nearly orthogonal.
 
-    One by one, the row with the smallest sum of |products| with all previous ones. All
-    starts read F together, which is faster than one after the other.
+    One by one, the row with the smallest sum of |products| with all previous ones.
     """
-    k = F.shape[1]
-    chosen = np.empty((len(firsts), k), np.int64)
-    overlap = np.where(F.any(axis=1), 0.0, np.inf)[:, None] + np.zeros(len(firsts))
-    rows = np.asarray(firsts)
-    for j in range(k):
-        chosen[:, j] = rows
-        overlap += np.abs(F @ F[rows].T)
-        rows = overlap.argmin(axis=0)
-    return chosen
+    chosen = []
+    for first in firsts:
+        overlap = np.where(F.any(axis=1), 0.0, np.inf)
+        overlap[first] = -np.inf
+        chosen.append(_chosen_rows(F, overlap, qr=False))
+    return np.array(chosen)
 
 
 @one_blas_thread()
 def pivoted_qr_labels(U: FloatArray) -> IntArray:
     """Return the clusters of Damle, Minden and Ying (2019).
 
-    k rows of the embedding that span it well are chosen by a QR factorisation with
-    pivoting; the rotation that takes them nearest to the axes labels all rows.
+    k rows of the embedding that span it well are chosen as by a QR factorisation with
+    pivoting: one by one, the row of the largest distance from the span of all previous
+    ones. The rotation that takes them nearest to the axes labels all rows.
     """
-    pivots = qr(U.T, mode="r", pivoting=True)[1][: U.shape[1]]
-    labels = np.abs(U @ procrustes(U[pivots].T)).argmax(axis=1)
-    return np.asarray(labels, dtype=np.int64)
+    pivots = _chosen_rows(U, -np.einsum("ij,ij->i", U, U), qr=True)
+    R = procrustes(U[pivots].T)
+    blocks = [np.abs(U[rows] @ R).argmax(axis=1) for rows in row_blocks(*U.shape)]
+    return np.concatenate(blocks).astype(np.int64, copy=False)
+
+
+def _chosen_rows(F: FloatArray, key: FloatArray, *, qr: bool) -> IntArray:
+    """Return k rows of F, one by one the row of the smallest key.
+
+    Then keys grow by the |products| of all rows with it; with ``qr``, by the squares of
+    those with its part orthogonal to the previous ones, of length 1. The key of a row
+    that was chosen is at least 0. A key that is too large already need not be known
+    exactly: most rows are left alone for many turns, and then multiplied by the rows of
+    all these turns at once.
+    """
+    n, k = F.shape
+    D, chosen = np.empty((k, k)), np.empty(k, np.int64)
+    grow = np.square if qr else np.abs
+    near, least, done = np.zeros(0, np.int64), -np.inf, 0
+    for j in range(k):
+        if len(near) == 0 or key[near].min() >= least:
+            far = np.setdiff1d(np.arange(n), near)
+            for rows in np.split(far, range(FEW_ROWS, len(far), FEW_ROWS)):
+                key[rows] += grow(F[rows] @ D[done:j].T).sum(axis=1)
+            order, count = np.argsort(key, kind="stable"), max(FEW_ROWS, n // 16)
+            near, done = np.sort(order[:count]), j
+            least = key[order[count]] if count < n else np.inf
+            G = F[near]
+        i = chosen[j] = near[key[near].argmin()]
+        key[i] = max(key[i], 0.0)
+        D[j] = F[i]
+        for _ in range(2 if qr else 0):
+            D[j] -= (D[:j] @ D[j]) @ D[:j]
+            D[j] /= max(float(np.linalg.norm(D[j])), TINY)
+        key[near] += grow(G @ D[j])
+    return chosen
 
 
 def shares_of_rows(V: FloatArray) -> FloatArray:

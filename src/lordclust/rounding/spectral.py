@@ -20,6 +20,7 @@ from lordclust.rounding.labels import (
     pivoted_qr_labels,
     placed_rows,
     rotate,
+    row_blocks,
 )
 from lordclust.rounding.subspace import subspace_eigenvectors
 
@@ -114,10 +115,13 @@ def normalized_eigenvectors(S: Graph, k: int) -> Eigen:
         # The bits of S do not depend on the order of the samples; those of P do.
         keys = row_keys(S)[linked] if len(linked) > DENSE_EIGEN else None
         count = min(k, len(linked)) - c
-        rest = leading_eigenvectors(P, count, known=U[linked], keys=keys)
-        vectors = np.zeros((n, len(rest.values)))
-        vectors[linked] = rest.vectors
-        parts.append(Eigen(rest.values, vectors))
+        known = U if len(linked) == n else U[linked]
+        values, vectors = leading_eigenvectors(P, count, known=known, keys=keys)
+        if len(linked) < n:
+            every = np.zeros((n, count))
+            every[linked] = vectors
+            vectors = every
+        parts.append(Eigen(values, vectors))
     return _largest(parts, k)
 
 
@@ -190,9 +194,11 @@ def warn_of_components(S: Graph, k: int, who: str) -> None:
 
 def unit_rows(U: FloatArray) -> FloatArray:
     """Return U with rows of length 1; a row that is zero to rounding becomes zero."""
-    norms = np.linalg.norm(U, axis=1, keepdims=True)
+    norms = np.sqrt(np.einsum("ij,ij->i", U, U))
     kept = norms > ROUNDING * norms.max(initial=0.0)
-    return np.where(kept, U / np.where(kept, norms, 1.0), 0.0)
+    F = U / np.where(kept, norms, 1.0)[:, None]
+    F[~kept] = 0.0
+    return np.asarray(F)
 
 
 def ncut_labels(S: Graph, eigen: Eigen, k: int) -> IntArray:
@@ -204,13 +210,15 @@ def ncut_labels(S: Graph, eigen: Eigen, k: int) -> IntArray:
     rounding depends on the order of the samples.
     """
     U = eigen.vectors[:, :k]
-    F = unit_rows(U / np.maximum(np.linalg.norm(U, axis=0), TINY))
+    F = unit_rows(U / np.maximum(np.sqrt(np.einsum("ij,ij->j", U, U)), TINY))
     placed = placed_rows(F, k)
-    rows, d = F[placed], degrees(S)[placed]
+    d = degrees(S)[placed]
+    if not placed.all():
+        U, F = U[placed], F[placed]
     # Rows of equal length would tie as pivots, and their order would decide.
-    found = [rotate(rows, pivoted_qr_labels(U[placed]), tol=EPS).labels]
-    ends = (d.argmax(), d.argmin())[: 1 if U.size >= LARGE else 2]
-    found += [discretize(rows, int(i)).labels for i in ends]
+    found = [rotate(F, pivoted_qr_labels(U), tol=EPS).labels]
+    ends = (d.argmax(), d.argmin())[: 1 if eigen.vectors.size >= LARGE else 2]
+    found += [discretize(F, int(i)).labels for i in ends]
     every = [labels_of_all(labels, placed) for labels in found]
     return min(every, key=lambda labels: ncut_value(S, labels, k))
 
@@ -276,8 +284,9 @@ def _dense(A: Graph, k: int, known: FloatArray | None) -> Eigen:
 def _largest(parts: list[Eigen], k: int) -> Eigen:
     """Return the k largest eigenvalues of several sets, in decreasing order."""
     values = np.concatenate([part.values for part in parts])
-    U = np.hstack([part.vectors for part in parts])
     order = np.argsort(-values, kind="stable")[:k]
-    U = np.ascontiguousarray(U[:, order])
+    U = np.empty((len(parts[0].vectors), len(order)))
+    for rows in row_blocks(*U.shape):
+        U[rows] = np.hstack([part.vectors[rows] for part in parts])[:, order]
     U *= np.where(np.einsum("ij,ij,ij->j", U, U, U) < 0, -1.0, 1.0)
     return Eigen(values[order], U)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -17,6 +17,7 @@ from lordclust._core.blas import one_blas_thread
 from lordclust._core.keys import GOLDEN, mixed, row_keys
 from lordclust._core.threads import threads_of_fit
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding._subspace_kernels import multiply_rows
 
 #: Largest residual ||A u - value u||, relative to the bounds of the spectrum, and to
 #: the distance of the value from the end of the block: the error of the eigenvectors.
@@ -33,8 +34,6 @@ SPARE = 1.5
 SLOW, BAND_NUMBERS, BAND_WORK = 150, 1 << 25, 1 << 34
 #: From this many rows on neighbours are brought together, and threads are used.
 RENUMBER_FROM, THREADS_FROM = 5000, 5000
-#: Numbers of a block of columns that stay in the cache while it is filtered.
-CACHED = 1 << 20
 TINY = 1e-300
 
 
@@ -50,55 +49,52 @@ class Ritz(NamedTuple):
 class Rows:
     """Products with A by blocks of rows, in threads.
 
-    The blocks depend on n alone, so that sums do not depend on the threads.
+    The blocks depend on n alone, so that sums do not depend on the threads. Large
+    arrays are changed in place.
     """
 
     def __init__(self, A: Graph, pool: ThreadPoolExecutor | None) -> None:
         n = A.shape[0]
         ends = np.linspace(0, n, min(max(n // 1024, 1), 64) + 1).astype(int).tolist()
-        self.spans = [slice(a, b) for a, b in pairwise(ends)]
-        self.A = [A[span] for span in self.spans] if len(self.spans) > 1 else [A]
-        self.pool = pool
-
-    def _each(self, work: Callable[[int], Any]) -> list[Any]:
-        """Return what the work on each block returns, in order."""
-        if self.pool is None:
-            return [work(i) for i in range(len(self.spans))]
-        return list(self.pool.map(work, range(len(self.spans))))
+        self.A, self.ends = A, list(pairwise(ends))
+        self.spans = [slice(*pair) for pair in self.ends]
+        self.each: Callable[..., Iterator[Any]] = map if pool is None else pool.map
 
     def product(
         self,
         Y: FloatArray,
-        X: FloatArray | None = None,
+        out: FloatArray | None = None,
         a: float = 1.0,
         shift: float = 0.0,
         b: float = 0.0,
     ) -> FloatArray:
-        """Return a (A Y - shift Y) - b X, which replaces X if it is given."""
-        out = np.empty_like(Y) if X is None else X
-
-        def work(i: int) -> None:
-            span = self.spans[i]
-            Z = self.A[i] @ Y
-            if shift:
-                Z -= shift * Y[span]
-            Z *= a
-            if b:
-                Z -= b * out[span]
-            out[span] = Z
-
-        self._each(work)
-        return out
+        """Return a (A Y - shift Y) - b out, written over ``out`` if it is given."""
+        A, result = self.A, np.zeros_like(Y) if out is None else out
+        if sparse.issparse(A):
+            given = A.indptr, A.indices, A.data, Y, result, a, shift, b
+            done = self.each(lambda at: multiply_rows(*given, at), self.ends)
+        else:
+            done = self.each(
+                lambda at: np.copyto(
+                    result[at], a * (A[at] @ Y - shift * Y[at]) - b * result[at]
+                ),
+                self.spans,
+            )
+        list(done)
+        return result
 
     def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return X'Y."""
-        parts = self._each(lambda i: X[self.spans[i]].T @ Y[self.spans[i]])
-        return np.asarray(sum(parts[1:], parts[0]))
+        parts = self.each(lambda at: X[at].T @ Y[at], self.spans)
+        total = next(parts)
+        for part in parts:
+            total += part
+        return np.asarray(total)
 
-    def times(self, X: FloatArray, M: FloatArray) -> FloatArray:
-        """Return X M for a small M."""
-        out, at = np.empty((len(X), M.shape[1])), self.spans
-        self._each(lambda i: np.matmul(X[at[i]], M, out=out[at[i]]))
+    def turn(self, X: FloatArray, M: FloatArray) -> FloatArray:
+        """Return X M for a small M, written over X if M is square."""
+        out = X if M.shape[0] == M.shape[1] else np.empty((len(X), M.shape[1]))
+        list(self.each(lambda at: np.copyto(out[at], X[at] @ M), self.spans))
         return out
 
 
@@ -138,10 +134,11 @@ def subspace_eigenvectors(
         known = None if known is None else known[order]
     threads = threads_of_fit() if A.shape[0] >= THREADS_FROM else 1
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        ritz = _iterate(A, Rows(A, pool if threads > 1 else None), k, known, keys)
-    values, U = ritz.values[:k].copy(), np.empty((A.shape[0], k))
-    U[slice(None) if order is None else order] = ritz.X[:, :k]
-    return values, U
+        rows = Rows(A, pool if threads > 1 else None)
+        values, X = _iterate(A, rows, k, known, keys)[:2]
+    U = np.empty((A.shape[0], k))
+    U[slice(None) if order is None else order] = X[:, :k]
+    return values[:k].copy(), U
 
 
 def _iterate(
@@ -156,6 +153,7 @@ def _iterate(
     X = random_block(keys, m)
     low = max(low, _lowest(rows, X[:, 0]))
     ritz = _ritz(rows, _without(rows, X, known))
+    del X  # it is the memory of the Ritz vectors
     total, limit, inverse = 0, FIRST_DEGREE, None
     while total < MAX_DEGREE:
         tol = _tolerances(ritz, k, scale)
@@ -170,16 +168,14 @@ def _iterate(
         if inverse is None and limit > 3 * FIRST_DEGREE and left > SLOW:
             inverse = banded_inverse(A, float(ritz.values[0]), scale)
         if callable(inverse):
-            X, degree = inverse(ritz.X[:, done:]), 1
+            ritz.X[:, done:], degree = inverse(ritz.X[:, done:]), 1
         else:
-            X = _filtered(rows, ritz, done, (low, cut), degree)
+            _filter(rows, ritz, done, (low, cut), degree)
         total, limit = total + degree, 2 * limit
-        X = np.hstack([ritz.X[:, :done], X]) if done else X
-        ritz = _ritz(rows, _without(rows, X, known))
+        ritz = _ritz(rows, _without(rows, ritz.X, known), ritz.AX)
         if len(ritz.values) < m:  # columns were dependent: replace them
             fresh = random_block(keys + np.uint64(total), m - len(ritz.values))
-            X = np.hstack([ritz.X, fresh])
-            ritz = _ritz(rows, _without(rows, X, known))
+            ritz = _ritz(rows, _without(rows, np.hstack([ritz.X, fresh]), known))
     return ritz
 
 
@@ -208,57 +204,61 @@ def _degree(
     return int(np.clip(min(left, limit, AMPLIFY / growth[0]), 2, 400)), int(left)
 
 
-def _filtered(
+def _filter(
     rows: Rows, ritz: Ritz, done: int, interval: tuple[float, float], degree: int
-) -> FloatArray:
-    """Return p(A) X for the columns that have not converged.
+) -> None:
+    """Replace the columns of X that have not converged by those of p(A) X.
 
     p is the Chebyshev polynomial of the interval, scaled to 1 at the largest Ritz
-    value. A few columns at a time stay in the cache.
+    value. A X is lost.
     """
-    n, m = ritz.X.shape
-    width = int(np.clip(CACHED // n // 8 * 8, 8, m))
     low, cut = interval
     centre, half = (cut + low) / 2, (cut - low) / 2
-    first, parts = half / (float(ritz.values[done]) - centre), []
-    for start in range(done, m, width):
-        X = ritz.X[:, start : start + width].copy()
-        Y, s = ritz.AX[:, start : start + width].copy(), first
-        Y -= centre * X
-        Y *= s / half
-        for _ in range(degree - 1):  # the three-term recurrence
-            after = 1 / (2 / first - s)
-            rows.product(Y, X, 2 * after / half, centre, s * after)
-            X, Y, s = Y, X, after
-        parts.append(Y)
-    return np.hstack(parts)
+    X, Y = ritz.X[:, done:], ritz.AX[:, done:]
+    first = s = half / (float(ritz.values[done]) - centre)
+    for at in rows.spans:
+        Y[at] -= centre * X[at]
+    Y *= s / half
+    for _ in range(degree - 1):  # the three-term recurrence
+        after = 1 / (2 / first - s)
+        X, Y, s = Y, rows.product(Y, X, 2 * after / half, centre, s * after), after
+    if degree % 2:
+        ritz.X[:, done:] = Y
 
 
-def _ritz(rows: Rows, X: FloatArray) -> Ritz:
-    """Return the Ritz vectors of the space of X; dependent columns are dropped."""
-    lengths = np.sqrt(np.diag(rows.gram(X, X)))
-    X = X / np.where(lengths > 0, lengths, 1.0)
+def _ritz(rows: Rows, X: FloatArray, AX: FloatArray | None = None) -> Ritz:
+    """Return the Ritz vectors of the space of X; dependent columns are dropped.
+
+    They are written over X, and their products with A over AX, if no column is.
+    """
     for _ in range(2):
-        size, V = eigh(rows.gram(X, X), driver="evd")
+        G = rows.gram(X, X)
+        unit = 1 / np.sqrt(np.maximum(np.diag(G), TINY))
+        size, V = eigh(unit[:, None] * G * unit, driver="evd")
         kept = size > 1e-13 * size[-1]
-        X = rows.times(X, V[:, kept] / np.sqrt(size[kept]))
+        X = rows.turn(X, unit[:, None] * V[:, kept] / np.sqrt(size[kept]))
         if size[0] > 1e-6 * size[-1]:
             break
-    AX = rows.product(X)
+    AX = rows.product(X, AX if AX is not None and AX.shape == X.shape else None)
     H = rows.gram(X, AX)
     values, V = eigh((H + H.T) / 2, driver="evd")
     values, V = values[::-1], np.ascontiguousarray(V[:, ::-1])
-    X, AX = rows.times(X, V), rows.times(AX, V)
-    R = AX - X * values
-    return Ritz(values, X, AX, np.sqrt(np.einsum("ij,ij->j", R, R)))
+    X, AX = rows.turn(X, V), rows.turn(AX, V)
+    off = np.zeros(len(values))
+    for at in rows.spans:
+        R = AX[at] - X[at] * values
+        off += np.einsum("ij,ij->j", R, R)
+    return Ritz(values, X, AX, np.sqrt(off))
 
 
 def _without(rows: Rows, X: FloatArray, known: FloatArray | None) -> FloatArray:
-    """Return X minus its part in the space of the known vectors."""
+    """Return X minus its part in the space of the known vectors, in place."""
     if known is None or known.shape[1] == 0:
         return X
-    X = X / np.maximum(np.sqrt(np.einsum("ij,ij->j", X, X)), 1e-300)
-    return X - rows.times(known, rows.gram(known, X))
+    M = rows.gram(known, X)
+    for at in rows.spans:
+        X[at] -= known[at] @ M
+    return X
 
 
 def _lowest(rows: Rows, x: FloatArray, steps: int = 12) -> float:

@@ -138,11 +138,15 @@ class Seeds:
 
     @lazy_property
     def eigen(self) -> Eigen:
-        """The leading k eigenvectors of D^-1/2 S D^-1/2, with fixed signs."""
+        """The leading k eigenvectors of D^-1/2 S D^-1/2."""
         values, U = normalized_eigenvectors(self.S, min(self.k, self.S.shape[0]))
-        signs = np.where((U * U * U).sum(axis=0) < 0, -1.0, 1.0)
         LOG.debug("eigenvectors: %d, eigenvalues down to %.4f", len(values), values[-1])
-        return Eigen(values, U * signs)
+        return Eigen(values, U)
+
+    def forget_eigenvectors(self) -> None:
+        """Make room: once the cut is known, only mixtures need them."""
+        if "cut" in vars(self):
+            vars(self).pop("eigen", None)
 
     @lazy_property
     def pieces(self) -> IntArray:

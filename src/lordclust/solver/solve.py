@@ -127,11 +127,12 @@ def solve_from_labels(
     n_threads: int = 1,
     dtype: np.dtype | str = "float64",
     device: str | None = None,
+    dense: bool = True,
 ) -> SolverResult:
     """Solve at ``t`` from labels that have the shares of the problem.
 
-    If V is large, only its positive entries are kept, as long as they are few. On a
-    device V is dense.
+    If V is large, only its positive entries are kept, as long as they are few; unless
+    ``dense``, V is then returned as a csr_array. On a device V is dense.
     """
     if device is None and is_large(problem):
         few = SparseEngine(problem.S, problem.omega, n_threads=n_threads, dtype=dtype)
@@ -140,7 +141,8 @@ def solve_from_labels(
         progress, converged = few.run(*limits)
         if converged and not few.dense:
             return SolverResult(
-                few.get_dense(), progress.objective, progress.residual,
+                few.get_dense() if dense else few.get(),
+                progress.objective, progress.residual,
                 progress.n_iter, converged, few.history(), few.passes,
             )  # fmt: skip
     solver = make_solver(problem, n_threads=n_threads, dtype=dtype, device=device)
