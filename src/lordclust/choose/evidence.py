@@ -15,7 +15,8 @@ where
   which sees gaps in density that S evens out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
-  middle.
+  middle. On a graph alone H is divided by its largest value, log k: no features would
+  speak for rare clusters, and of many clusters some are rare.
 - F is the log Bayes factor of k Gaussian clusters against one, on the leading principal
   components, at most k, with which it is largest.
 """
@@ -61,7 +62,7 @@ class Score(NamedTuple):
         n times the entropy of a label given that of a neighbour, in nats; the smaller
         of those of two graphs, if distances are known.
     balance : float
-        Entropy of the shares, in nats.
+        Entropy of the shares, in nats; on a graph alone, divided by its largest value.
     features : float
         Log Bayes factor of the clusters against one Gaussian, in nats per sample; 0
         without features.
@@ -111,7 +112,7 @@ class Evidence:
         reach: Reach | None = None,
     ) -> None:
         n = S.shape[0]
-        self.k = n_clusters
+        self.k, self.graph_only = n_clusters, X is None and reach is None
         self.weight = np.ones(n) if weight is None else weight
         graphs = [without_negative(S)] + ([] if reach is None else [reach.similarity()])
         self.graphs = [_weighted(graph, self.weight) for graph in graphs]
@@ -157,6 +158,8 @@ class Evidence:
             total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
         ]
         balance = entropy(sizes / total)
+        if self.graph_only:
+            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
         nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
         return Score(
             min(surprise), balance, features, surprise[0], surprise[-1], nothing
