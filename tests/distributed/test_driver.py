@@ -171,5 +171,5 @@ def test_too_little_memory_is_told_at_once(monkeypatch, client, affinity):
 
 def test_too_little_memory_to_find_outliers_is_told_at_once(monkeypatch, client):
     monkeypatch.setattr(memory, "free", lambda: memory.Available(1000, "a test"))
-    with pytest.raises(MemoryError, match=r"which outliers need.*outliers=None"):
+    with pytest.raises(MemoryError, match=r"Finding outliers.*outliers=None"):
         BLoRD(2, client=client, outliers=0.1).fit([np.eye(40)])

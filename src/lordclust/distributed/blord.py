@@ -438,7 +438,7 @@ def collected(sources: list[Any], client: Any) -> list[Any]:
     stored = first.data if sp.issparse(first) else first
     check_memory(
         float(COPIES * len(sources) * np.asarray(stored).nbytes),
-        "The blocks of rows on the driver of BLoRD, which outliers need,",
+        "Finding outliers on the driver of BLoRD",
         "Remove the outliers from X beforehand, and pass outliers=None.",
     )
     return [first, *(source.content(client) for source in sources[1:])]
