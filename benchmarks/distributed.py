@@ -42,11 +42,11 @@ NETWORK, GIGA = 10e9 / 8, 1e9
 # -- measuring --------------------------------------------------------------------
 
 
-def samples(n: int) -> tuple[np.ndarray, np.ndarray]:
+def samples(n: int, groups: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
     """Return samples of overlapping groups in random order, and their groups."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 4 * K, n)
-    centres = 2.2 * rng.standard_normal((4 * K, D))
+    y = rng.integers(0, groups, n)
+    centres = spread * rng.standard_normal((groups, D))
     return centres[y] + rng.standard_normal((n, D)), y
 
 
@@ -119,7 +119,7 @@ def default_rows(n: int) -> list[Row]:
 
     from lordclust import BLoRD
 
-    X, _ = samples(n)
+    X, _ = samples(n, K, 1.0)  # as many as are asked for: labels are comparable
     parts, warm = np.array_split(X, BLOCKS), np.array_split(X[:2000], BLOCKS)
     rows = []
     for call, options in CALLS.items():
@@ -161,7 +161,7 @@ def borrowed(S: Graph, machines: int) -> float:
 def measure(n: int) -> Row:
     from lordclust.graph import KNNGraph
 
-    X, y = samples(n)
+    X, y = samples(n, 4 * K, 2.2)
     S = KNNGraph().build(X)
     near = np.argsort(y, kind="stable")
     rows = [local_row(S, 1), local_row(S, 2)]

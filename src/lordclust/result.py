@@ -316,13 +316,14 @@ class Selection:
         n times the entropy of a label given that of a neighbour, in nats; the smaller
         of those of two graphs, if distances are known.
     balance : ndarray of shape (m,)
-        Entropy of the shares, in nats.
+        Entropy of the shares, in nats; on a graph alone, divided by its largest value.
     features : ndarray of shape (m,)
         Log Bayes factor of the clusters as Gaussians against one Gaussian, in nats per
         sample; 0 without features.
     evidence : ndarray of shape (m,)
-        3 (balance + features) - log(surprise + 3), less 1 for each link that is broken
-        and each known label that the graph contradicts.
+        4.5 balance + 2 features - log(surprise + 3), with 8 in place of 3 if there is
+        only one graph; less 1 for each link that is broken and each known label that
+        the graph contradicts.
     sizes : ndarray of shape (m, k)
         Samples per cluster (sums of their weights), in decreasing order.
     best : int

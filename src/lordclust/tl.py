@@ -10,20 +10,17 @@ import numpy as np
 
 from lordclust._core.typing import ArrayLike, Graph, IntArray, Samples
 from lordclust._core.validation import (
-    check_n_clusters,
     check_not_both,
     check_positive,
     check_similarity,
-    is_auto,
     unknown_name,
 )
 from lordclust._core.warn import warn_user
 from lordclust.choose.n_clusters import GAP, best_n_clusters
-from lordclust.choose.search import keeps_pieces
 from lordclust.graph import make_affinity
 from lordclust.methods.lord import BLoRD
 from lordclust.rounding.spectral import normalized_eigenvectors
-from lordclust.solver.seeds import Seeds, without_negative
+from lordclust.solver.seeds import without_negative
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -32,19 +29,8 @@ __all__ = ["lord"]
 
 #: Largest number of clusters that a resolution leads to.
 MOST = 100
-#: Tau at which the clusters of the cut are changed.
-TAU = 0.3
 #: Parameters of scanpy's Leiden and Louvain that have no meaning here.
 NOT_HERE = "directed, use_weights, n_iterations, partition_type and flavor"
-#: Parameters of BLoRD that influence the shares.
-OTHER_SHARES = {
-    "cluster_sizes",
-    "size_min",
-    "size_max",
-    "rounding",
-    "start",
-    "outliers",
-}
 
 
 def lord(
@@ -95,8 +81,7 @@ def lord(
         Build the graph of nearest neighbours of ``adata.obsm[use_rep]``, or of
         ``adata.X`` for "X".
     tau, proportions
-        As in :class:`lordclust.BLoRD`. By default the graph determines the shares:
-        types of cells may be rare. See Notes.
+        As in :class:`lordclust.BLoRD`, by default chosen.
     random_state : int, RandomState or None, default=0
         Seed of the starts.
     rng : int or numpy.random.Generator, optional
@@ -124,11 +109,11 @@ def lord(
 
     Notes
     -----
-    The shares are those of a normalised cut of the graph into ``n_clusters`` parts,
-    changed by B-LoRD at tau = 0.3. A cluster without cells is left out, with a
-    warning. No cluster joins islands (connected components) of the graph, unless there
-    are more islands than clusters. With ``use_rep``, or if tau, proportions or
-    sizes are given, the shares are those of :class:`lordclust.BLoRD`.
+    The clusters are those of ``BLoRD(n_clusters, affinity="precomputed",
+    random_state=0)`` on the graph, or of ``BLoRD(n_clusters, random_state=0)`` with
+    ``use_rep``. By default no cluster joins islands (connected components) of the
+    graph, unless there are more islands than clusters. A cluster without cells is left
+    out, with a warning.
 
     A random walk on the graph leaves parts of it at rates that are the eigenvalues
     l_1 <= l_2 <= ... of I - D^-1/2 S D^-1/2. ``resolution`` is a rate: the number of
@@ -163,14 +148,9 @@ def lord(
         given["affinity"] = "precomputed"
     if n_clusters is None:
         n_clusters = _count(data, given.get("affinity", "knn"), resolution)
-    free = is_auto(tau) and is_auto(proportions) and not kwargs.keys() & OTHER_SHARES
-    if use_rep is None and free:
-        model = fit_by_cut(data, n_clusters, given)
-    else:
-        model = BLoRD(n_clusters, **given).fit(data)
+    model = BLoRD(n_clusters, **given).fit(data)
     params = {"n_clusters": n_clusters, "resolution": resolution, **given, **source}
-    clusters = np.argsort(-model.sizes_, kind="stable") if free else None
-    _write(adata, key_added, model, params, cells, restrict_to, clusters)
+    _write(adata, key_added, model, params, cells, restrict_to)
     return adata if copy else None
 
 
@@ -249,31 +229,6 @@ def _count(data: Samples, affinity: Any, resolution: float | None) -> int:
     return max(1, int((rates <= highest).sum()))
 
 
-def fit_by_cut(S: Graph, k: int, given: dict[str, Any]) -> BLoRD:
-    """Return the model of a graph of cells: the rule for its shares, in one place.
-
-    Types of cells may be rare, and there are no features that would tell: the shares
-    are those of a normalised cut of S into k parts, changed by B-LoRD at ``TAU``, and
-    the rest is ``BLoRD`` with these shares. The cut itself is kept where a change
-    empties a cluster, or joins connected components while another is cut. ``BLoRD(k)``
-    without this rule would choose the shares by their evidence.
-    """
-    S = check_similarity(S)
-    seeds = Seeds(S, check_n_clusters(k, S.shape[0]))
-    cut = np.unique(seeds.cut, return_inverse=True)[1]  # numbered without gaps
-    rounded = given | {"rounding": "argmax"}
-    first = {"tau": TAU, "proportions": np.bincount(cut) / len(cut), "start": cut}
-    changed = BLoRD(cut.max() + 1, **rounded | first).fit(S)
-    labels = changed.labels_
-    if changed.sizes_.min() == 0 or not keeps_pieces(labels, seeds.pieces):
-        labels = cut
-    rounded["proportions"] = np.bincount(labels) / len(labels)
-    model = BLoRD(labels.max() + 1, **rounded)
-    if keeps_pieces(model.fit(S).labels_, seeds.pieces):
-        return model
-    return BLoRD.from_labels(S, labels, **given)
-
-
 def _write(
     adata: "AnnData",
     key: str,
@@ -281,13 +236,11 @@ def _write(
     params: dict[str, Any],
     cells: IntArray,
     restrict_to: tuple[str, Sequence[str]] | None,
-    clusters: IntArray | None,
 ) -> None:
-    """Write a fitted model where scanpy's users expect it, clusters in this order."""
+    """Write a fitted model where scanpy's users expect it."""
     import pandas as pd
 
-    clusters = np.arange(len(model.sizes_)) if clusters is None else clusters
-    filled = clusters[model.sizes_[clusters] > 0]
+    filled = np.flatnonzero(model.sizes_ > 0)
     if len(filled) < params["n_clusters"]:
         warn_user(
             f"{len(filled)} of {params['n_clusters']} clusters have cells; the others "
@@ -304,7 +257,7 @@ def _write(
         names = [f"{'-'.join(old)},{name}" for name in names]
         labels[:] = adata.obs[column].astype(str)
         others = sorted(set(labels) - set(old))
-    place = np.empty(len(clusters) + 1, dtype=int)
+    place = np.empty(len(model.sizes_) + 1, dtype=int)
     place[filled], place[-1] = np.arange(len(filled)), -1
     found = place[model.labels_]
     labels.iloc[cells] = np.array([*names, None], dtype=object)[found]

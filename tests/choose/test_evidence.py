@@ -326,6 +326,16 @@ def test_without_features_graph_and_balance_decide(form):
     assert evidence.score(halves).total > evidence.score(mixed).total
 
 
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_on_a_graph_alone_balance_is_at_most_one(k, rng):
+    labels = np.arange(60) % k
+    assert Evidence(ring(60), k).score(labels).balance == pytest.approx(1)
+    # A cluster more that may be empty makes no difference.
+    assert Evidence(ring(60), k + 1).score(labels).balance == pytest.approx(1)
+    with_features = Evidence(ring(60), k, rng.standard_normal((60, 2)))
+    assert with_features.score(labels).balance == pytest.approx(np.log(k))
+
+
 def test_a_gap_that_either_graph_sees_counts(rng):
     """Two lines of samples; those of one are ten times as far apart."""
     dense, sparse_ = np.arange(0, 10, 0.1), np.arange(10.5, 60, 1.0)

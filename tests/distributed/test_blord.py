@@ -190,7 +190,12 @@ def test_the_spectrum_is_that_of_one_machine(client, S):
             "needs S on one machine",
         ),
         ([np.eye(4)], {"affinity": KNNGraph(metric="cosine")}, "Euclidean"),
-        ([np.eye(4)], {"outliers": 0.1}, "outliers must be None on several machines"),
+        ([np.eye(4)], {"outliers": 1.5}, "outliers must be a share"),
+        (
+            [np.eye(4)],
+            {"outliers": 0.1, "start": "path", "tau": 0.5, "proportions": "equal"},
+            "outliers need X, or S, on the driver",
+        ),
     ],
 )
 def test_bad_input_gets_a_sentence(client, X, options, message):

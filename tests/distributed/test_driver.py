@@ -87,6 +87,34 @@ def test_a_graph_with_a_large_diagonal(client):
     assert ours.gamma_ == pytest.approx(local.gamma_)
 
 
+@pytest.mark.parametrize(
+    ("affinity", "outliers"),
+    [("knn", 0.05), ("knn", "mask"), ("precomputed", "auto"), ("precomputed", "mask")],
+)
+def test_outliers_are_those_of_one_machine(client, affinity, outliers):
+    X, _ = uneven_blobs()
+    X[[3, 100, 101, 400]] += 60 * np.array([[1, 0], [0, 1], [-1, 1], [1, 1]])
+    if outliers == "mask":
+        outliers = np.arange(620) < 110  # of one block nothing is left
+    data = X if affinity == "knn" else KNNGraph().build(X)
+    blocks = [data[:100], data[100:260], data[260:]]
+    options = {"affinity": affinity, "outliers": outliers}
+    ours = BLoRD(3, client=client, **options).fit(blocks)
+    local = LocalBLoRD(3, **options).fit(data)
+    assert (local.labels_ == -1).sum() >= 4
+    assert ours.labels_.chunks == ((100, 160, 360),)
+    assert_same(ours, local)
+
+
+def test_no_outliers_are_left_out_of_files(client, tmp_path):
+    X, _ = uneven_blobs()
+    files = [str(tmp_path / f"{i}.npy") for i in range(2)]
+    for file, part in zip(files, np.split(X, [300]), strict=True):
+        np.save(file, part)
+    ours = BLoRD(3, client=client, outliers=0.0).fit(files)
+    assert_same(ours, LocalBLoRD(3).fit(X))
+
+
 @pytest.mark.filterwarnings("ignore:BLoRD stopped")
 def test_a_whole_path_meets_given_shares(client):
     options = {"tau": 0.1, "proportions": "equal", "start": "path", "max_iter": 5}
@@ -139,3 +167,9 @@ def test_too_little_memory_is_told_at_once(monkeypatch, client, affinity):
     monkeypatch.setattr(memory, "free", lambda: memory.Available(1000, "a test"))
     with pytest.raises(MemoryError, match=r"driver of BLoRD.*start=.path"):
         BLoRD(2, client=client, affinity=affinity).fit([np.eye(40)])
+
+
+def test_too_little_memory_to_find_outliers_is_told_at_once(monkeypatch, client):
+    monkeypatch.setattr(memory, "free", lambda: memory.Available(1000, "a test"))
+    with pytest.raises(MemoryError, match=r"Finding outliers.*outliers=None"):
+        BLoRD(2, client=client, outliers=0.1).fit([np.eye(40)])

@@ -15,7 +15,8 @@ where
   which sees gaps in density that S evens out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
-  middle.
+  middle. On a graph alone H is divided by its largest value, log k: no features would
+  speak for rare clusters, and of many clusters some are rare.
 - F is the log Bayes factor of k Gaussian clusters against one, in nats per sample, on
   the leading principal components, at most k, with which it is largest; at least H / 2.
   Slices of one Gaussian have 0.73 H. Clusters that are bent or surround each other are
@@ -67,7 +68,7 @@ class Score(NamedTuple):
         n times the entropy of a label given that of a neighbour, in nats; the smaller
         of those of two graphs, if distances are known.
     balance : float
-        Entropy of the shares, in nats.
+        Entropy of the shares, in nats; on a graph alone, divided by its largest value.
     features : float
         Log Bayes factor of the clusters against one Gaussian, in nats per sample, at
         least half of the balance; 0 without features.
@@ -117,13 +118,13 @@ class Evidence:
         reach: Reach | None = None,
     ) -> None:
         n = S.shape[0]
-        self.k = n_clusters
+        self.k, self.graph_only = n_clusters, X is None and reach is None
         self.weight = np.ones(n) if weight is None else weight
         graphs = [without_negative(S)] + ([] if reach is None else [reach.similarity()])
         self.graphs = [_weighted(graph, self.weight) for graph in graphs]
         self.components = np.zeros((n, 0))
         if X is not None and n_clusters > 1:
-            count = max(n_clusters, affordable(n, n_clusters))
+            count = component_count(n, n_clusters)
             scores = principal_components(X, self.weight, count)
             self.components = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
@@ -165,10 +166,23 @@ class Evidence:
         surprise = [
             total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
         ]
+        if self.graph_only:
+            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
         nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
         return Score(
             min(surprise), balance, features, surprise[0], surprise[-1], nothing
         )
+
+
+def component_count(n: int, k: int) -> int:
+    """Return how many principal components are looked at: more than k for mixtures.
+
+    Examples
+    --------
+    >>> component_count(150, 3), component_count(10_000, 100)
+    (5, 100)
+    """
+    return max(k, affordable(n, k))
 
 
 def features_told(gain: FloatArray, balance: float) -> float:

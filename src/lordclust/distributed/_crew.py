@@ -15,6 +15,7 @@ from distributed.scheduler import KilledWorker
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed._blocks import bring
 from lordclust.distributed._keeper import Keeper
+from lordclust.distributed._neighbours import read_block
 
 #: Seconds between two checks of a worker that does not answer.
 POLL = 2.0
@@ -39,6 +40,9 @@ class Source(Protocol):
 
     def deliver(self, client: Client, to: "Member", block: int) -> Future:
         """Have a keeper take the block; return a future of its shape."""
+
+    def content(self, client: Client) -> Any:
+        """Return the block on the driver."""
 
 
 class Member(NamedTuple):
@@ -294,11 +298,15 @@ def again(method: Callable[..., T]) -> Callable[..., T]:
 class InMemory(NamedTuple):
     """A block that the driver holds."""
 
-    content: object
+    block: Any
 
     def deliver(self, client: Client, to: Member, block: int) -> Future:
         """Send the block."""
-        return to.actor.take(block, self.content)
+        return to.actor.take(block, self.block)
+
+    def content(self, client: Client) -> Any:
+        """Return the block."""
+        return self.block
 
 
 class OnDisk(NamedTuple):
@@ -309,6 +317,10 @@ class OnDisk(NamedTuple):
     def deliver(self, client: Client, to: Member, block: int) -> Future:
         """Have the worker read the file."""
         return to.actor.read(block, self.path)
+
+    def content(self, client: Client) -> Any:
+        """Have a worker read the file."""
+        return client.submit(read_block, self.path, pure=False).result()
 
 
 class Computed(NamedTuple):
@@ -322,3 +334,7 @@ class Computed(NamedTuple):
             bring, self.future, to.name, block,
             workers=[to.address], allow_other_workers=False, pure=False,
         )  # fmt: skip
+
+    def content(self, client: Client) -> Any:
+        """Have dask bring the chunk to the driver."""
+        return self.future.result()

@@ -11,7 +11,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.validation import check_similarity
-from lordclust.choose.evidence import COVARIANCE_UP_TO, N_COMPONENTS
+from lordclust.choose.evidence import (
+    COVARIANCE_UP_TO,
+    N_COMPONENTS,
+    component_count,
+)
 from lordclust.distributed._crew import Crew, LostError, again
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._samples import Origin, Tally
@@ -157,7 +161,7 @@ class Driver(BLoRD):
         if self._is_precomputed():
             S = check_similarity(S)
         elif any(self._automatic()):
-            X, scales = data.scores(k), data.scales()
+            X, scales = data.scores(component_count(crew.n, k)), data.scales()
         self.rows = WorkerRows(crew, omega.mu)
         self._seeds_from = partial(WorkerSeeds, data)
         exact = self._rounds_exactly(omega)

@@ -86,14 +86,14 @@ class Nearest:
         Y = X.astype(np.float64) * self.unit
         B = Y - mean  # a far origin would cost digits
         norms, keys = np.einsum("ij,ij->i", B, B), sample_keys(X)
+        # One product is all of |a|^2 - 2 a'b + |b|^2: D is written only once.
+        lifted = np.column_stack([B, norms, np.ones(len(B))])
         step = max(1, TILE // max(len(Y), (self.count + SPARE) * Y.shape[1]))
         for start in range(0, len(self.X), step):
             rows = slice(start, start + step)
             A = self.X[rows] - mean
             own = np.einsum("ij,ij->i", A, A)[:, None]
-            D = (-2 * A) @ B.T
-            D += norms
-            D += own
+            D = np.column_stack([-2 * A, np.ones(len(A)), own]) @ lifted.T
             if same:
                 at = np.arange(len(A))
                 D[at, start + at] = np.inf

@@ -1,9 +1,11 @@
 """B-LoRD for samples, or similarities, in blocks of rows on many machines."""
 
 import os
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +33,8 @@ from lordclust.distributed._keeper import LOST
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._spectrum import check_symmetric, spectrum
 from lordclust.graph import KNNGraph
+from lordclust.methods._left_out import leave_out, put_back
+from lordclust.methods._request import Samples
 from lordclust.methods._rounding import numbered
 from lordclust.rounding.labels import membership_from, order_by_size
 from lordclust.solver.omega import Omega
@@ -69,7 +73,7 @@ class BLoRD(BaseEstimator):
     are read (or built) again by others, and the fit continues with the same result.
 
     What the driver holds depends on ``start``. "auto" collects S (12 bytes for each
-    entry), the k leading principal components of X, and some n x k arrays: from these
+    entry), the leading principal components of X, and some n x k arrays: from these
     the driver computes seeds, compares candidates and calibrates, as one machine does.
     If they do not fit in its memory, an error is raised before the graph is built. With
     "path" S and V never leave the workers.
@@ -85,8 +89,9 @@ class BLoRD(BaseEstimator):
     rounding : {"argmax", "exact"}, optional
         As in :class:`lordclust.BLoRD`: by default labels have exactly the shares that
         are given. For "exact" the driver collects the memberships.
-    outliers : None
-        Outliers cannot be left out here, see :class:`lordclust.BLoRD`.
+    outliers : float, "auto" or array-like of bool, shape (n,), optional
+        As in :class:`lordclust.BLoRD`: samples with label -1. The driver collects X, or
+        S, to find them.
     affinity : {"knn", "precomputed"} or KNNGraph, default="knn"
         The graph of nearest neighbours of X, found block against block, with the
         edges of ``KNNGraph(search="exact").build(X)``; or X is S itself.
@@ -145,7 +150,7 @@ class BLoRD(BaseEstimator):
         tau: Any = "auto",
         proportions: Any = "auto",
         rounding: str | None = None,
-        outliers: None = None,
+        outliers: Any = None,
         affinity: Any = "knn",
         start: str = "auto",
         n_init: Any = "auto",
@@ -188,6 +193,38 @@ class BLoRD(BaseEstimator):
         client = find_client(self.client)
         check_workers(client)
         sources = find_sources(X, client)
+        if self.outliers is not None:
+            return self._fit_without_outliers(client, sources, driver)
+        return self._try_to_fit(client, sources, driver)
+
+    def _fit_without_outliers(
+        self, client: Any, sources: list[Any], driver: Driver
+    ) -> Self:
+        """Fit to the other samples, and put the outliers back, on the driver."""
+        parts = collected(sources, client)
+        stack = sp.vstack if sp.issparse(parts[0]) else np.vstack
+        X = driver._check_X(stack(parts))
+        every = Samples(X, np.ones(X.shape[0], dtype=bool))
+        samples, kept, out = leave_out(driver, every)
+        ends = np.cumsum([part.shape[0] for part in parts])
+        bounds = [0, *np.searchsorted(np.flatnonzero(kept), ends).tolist()]
+        blocks = [InMemory(samples.X[a:b]) for a, b in pairwise(bounds) if a < b]
+        self._try_to_fit(client, blocks, driver)
+        if samples is every:
+            return self
+        if not driver._is_precomputed():
+            driver._samples = samples.X  # it had their principal components
+        put_back(driver, every, kept, out)
+        self.sizes_ = driver.sizes_
+        self._kept = tuple(
+            client.scatter(np.split(answer, ends[:-1]))
+            for answer in (driver.membership_, driver.labels_)
+        )
+        self._join([part.shape[0] for part in parts])
+        return self
+
+    def _try_to_fit(self, client: Any, sources: list[Any], driver: Driver) -> Self:
+        """Fit to blocks of rows, again if too many workers were lost."""
         for _ in range(TRIES):
             try:
                 return self._fit(client, sources, driver)
@@ -204,18 +241,17 @@ class BLoRD(BaseEstimator):
             "precomputed",
         ):
             raise unknown_name("affinity", self.affinity, ["knn", "precomputed"])
-        if self.outliers is not None:
-            raise ValueError(
-                f"outliers must be None on several machines, got {self.outliers!r}. "
-                "Use lordclust.BLoRD on one machine, or remove the outliers from X "
-                "beforehand."
-            )
         if not isinstance(self.start, str) or self.start not in STARTS:
             raise unknown_name("start", self.start, STARTS)
         shared = self.get_params(deep=False)
         del shared["client"]
         driver = Driver(**shared)
         driver._check_parameters()
+        if self.start == "path" and self.outliers is not None:
+            raise ValueError(
+                'outliers need X, or S, on the driver, got start="path". Use '
+                'start="auto", or remove the outliers from X beforehand.'
+            )
         if self.start == "path" and self.tau == "blocks":
             raise ValueError(
                 'tau="blocks" needs S on one machine, got start="path". Use '
@@ -278,15 +314,19 @@ class BLoRD(BaseEstimator):
             if hasattr(driver, name):
                 setattr(self, name, getattr(driver, name))
         self._kept = rows.hand_out(driver.membership_, driver.labels_)
-        self._join(rows)
+        self._join_rows(rows)
 
-    def _join(self, rows: WorkerRows) -> None:
-        """Set the attributes that are blocks on the workers."""
-        P, y = self._kept
-        m = np.diff(rows.crew.starts).tolist()
-        self.membership_ = _joined(P, [(x, rows.k) for x in m], np.float64)
-        self.labels_ = _joined(y, [(x,) for x in m], np.int64)
+    def _join_rows(self, rows: WorkerRows) -> None:
+        """Set the attributes of the rows that a fit leaves on the workers."""
         self.traffic_ = rows.traffic()
+        self._join(np.diff(rows.crew.starts).tolist())
+
+    def _join(self, m: list[int]) -> None:
+        """Set the attributes that are blocks on the workers, of m rows each."""
+        P, y = self._kept
+        k = len(self.sizes_)
+        self.membership_ = _joined(P, [(x, k) for x in m], np.float64)
+        self.labels_ = _joined(y, [(x,) for x in m], np.int64)
 
     # -- with S on the workers alone ----------------------------------------------
 
@@ -357,7 +397,7 @@ class BLoRD(BaseEstimator):
             self._kept = rows.answers(order)
         self.__dict__.pop("selection_", None)  # of an earlier fit
         self.sizes_, self.proportions_ = sizes, shares[order]
-        self._join(rows)
+        self._join_rows(rows)
         if not self.converged_:
             warn_user(
                 f"BLoRD stopped at max_iter={self.max_iter}, residual "
@@ -390,6 +430,18 @@ class BLoRD(BaseEstimator):
                 parts = [part for kind in self._kept for part in kind]
                 if any(part.status != "finished" for part in parts):
                     raise RuntimeError(LOST) from None
+
+
+def collected(sources: list[Any], client: Any) -> list[Any]:
+    """Return all blocks of rows, on the driver."""
+    first = sources[0].content(client)
+    stored = first.data if sp.issparse(first) else first
+    check_memory(
+        float(COPIES * len(sources) * np.asarray(stored).nbytes),
+        "Finding outliers on the driver of BLoRD",
+        "Remove the outliers from X beforehand, and pass outliers=None.",
+    )
+    return [first, *(source.content(client) for source in sources[1:])]
 
 
 def _joined(parts: list[Any], shapes: list[tuple[int, ...]], dtype: Any) -> Any:

@@ -19,6 +19,7 @@ from lordclust._core.typing import (
 )
 from lordclust._core.validation import check_count
 from lordclust.methods._base import NAN, Clusterer
+from lordclust.methods._new_samples import SizedBatches
 from lordclust.result import ConfusablePair
 from lordclust.rounding.confusion import confusable_pairs
 from lordclust.rounding.labels import (
@@ -27,7 +28,6 @@ from lordclust.rounding.labels import (
     normalized_entropy,
     top_entries,
 )
-from lordclust.rounding.transport import assign_sizes, batch_sizes
 
 if TYPE_CHECKING:  # loaded on first use: a fit does not need it
     from lordclust.graph.novelty import Novelty
@@ -35,7 +35,9 @@ if TYPE_CHECKING:  # loaded on first use: a fit does not need it
     from lordclust.report import Report
 
 
-class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+class ProbabilityAnswers(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, SizedBatches, Clusterer
+):
     """Methods of a model that has ``membership_``, ``proportions_`` and ``V_``."""
 
     proba_top: int | None
@@ -177,58 +179,9 @@ class ProbabilityAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         return np.flatnonzero(self.labels_ == -1)
 
-    def assign(
-        self,
-        X: Graph,
-        *,
-        proportions: ArrayLike | None = None,
-        cluster_sizes: ArrayLike | None = None,
-        size_min: ArrayLike | None = None,
-        size_max: ArrayLike | None = None,
-    ) -> IntArray:
-        """Return labels of a batch of samples with the requested sizes.
-
-        Of all labels with these sizes, they have the largest total membership
-        sum_i P(i, labels[i]), P from ``predict_proba``. Unlike in ``predict``, a
-        sample's label depends on the whole batch. Near tau = 1 most memberships are
-        0 or 1 and hardly rank the samples: use a smaller tau.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
-            Samples, or their similarities to the fitted samples.
-        proportions : array-like of shape (n_clusters,), optional
-            Shares of the clusters in the batch, rounded to integer sizes by largest
-            remainders. By default ``proportions_``.
-        cluster_sizes : array-like of int, shape (n_clusters,), optional
-            How many samples of the batch each cluster gets, instead of shares; 0 is
-            allowed.
-        size_min, size_max : float or array-like of shape (n_clusters,), optional
-            Bounds on the sizes in the batch, instead of exact ones; numbers below 1 are
-            shares of the batch.
-
-        Returns
-        -------
-        labels : ndarray of int, shape (m,)
-
-        Examples
-        --------
-        >>> from lordclust import BLoRD
-        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-        >>> new = [[0.5], [1.5], [4.8], [8.0]]
-        >>> model.predict(new)
-        array([0, 0, 1, 1])
-        >>> model.assign(new, cluster_sizes=[3, 1])
-        array([0, 0, 0, 1])
-        >>> model.assign(new, size_max=3)
-        array([0, 0, 1, 1])
-        """
+    def _assignment_costs(self, X: Graph) -> FloatArray:
         P = self._predicted(X)
-        P = P.toarray() if sparse.issparse(P) else P
-        sizes = batch_sizes(
-            self.proportions_, len(P), proportions, cluster_sizes, size_min, size_max
-        )
-        return assign_sizes(-P, sizes)
+        return -np.asarray(P.toarray() if sparse.issparse(P) else P)
 
     # -- pairs and blocks ---------------------------------------------------------
 

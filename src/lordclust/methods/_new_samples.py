@@ -7,12 +7,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray
 from lordclust.graph import KNNGraph
 from lordclust.graph.affinity import build_affinity
 from lordclust.graph.extend import Extension
 from lordclust.rounding.labels import labels_from
 from lordclust.rounding.spectral import modularity
+from lordclust.rounding.transport import assign_sizes, batch_sizes
 
 
 class NewSamples:
@@ -179,3 +180,65 @@ class NewSamples:
         extension = Extension.of(graph, self._known(cast(Graph, self._samples)))
         self._extensions.append(extension)  # another thread's would be the same
         return extension
+
+
+class SizedBatches:
+    """``assign`` of the methods whose clusters can have requested sizes."""
+
+    # Of the estimator.
+    _assignment_costs: Callable[[Graph], FloatArray]
+    _known_shares: Callable[[], FloatArray]
+
+    def assign(
+        self,
+        X: Graph,
+        *,
+        proportions: ArrayLike | None = None,
+        cluster_sizes: ArrayLike | None = None,
+        size_min: ArrayLike | None = None,
+        size_max: ArrayLike | None = None,
+    ) -> IntArray:
+        """Return labels of a batch of samples with the requested sizes.
+
+        Of all labels with these sizes, they have the largest total membership
+        sum_i P(i, labels[i]), P from ``predict_proba``, or for ``BalancedKMeans`` the
+        least sum of squared distances to the centres. Unlike in ``predict``, a sample's
+        label depends on the whole batch. Near tau = 1 most memberships are 0 or 1 and
+        hardly rank the samples: use a smaller tau.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (m, d), or (m, n) if precomputed
+            Samples, or their similarities to the fitted samples.
+        proportions : array-like of shape (n_clusters,), optional
+            Shares of the clusters in the batch, rounded to integer sizes by largest
+            remainders. By default those of the fit.
+        cluster_sizes : array-like of int, shape (n_clusters,), optional
+            How many samples of the batch each cluster gets, instead of shares; 0 is
+            allowed.
+        size_min, size_max : float or array-like of shape (n_clusters,), optional
+            Bounds on the sizes in the batch, instead of exact ones; numbers below 1 are
+            shares of the batch.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (m,)
+
+        Examples
+        --------
+        >>> from lordclust import BLoRD
+        >>> model = BLoRD(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+        >>> new = [[0.5], [1.5], [4.8], [8.0]]
+        >>> model.predict(new)
+        array([0, 0, 1, 1])
+        >>> model.assign(new, cluster_sizes=[3, 1])
+        array([0, 0, 0, 1])
+        >>> model.assign(new, size_max=3)
+        array([0, 0, 1, 1])
+        """
+        costs = self._assignment_costs(X)
+        sizes = batch_sizes(
+            self._known_shares(), len(costs), proportions, cluster_sizes, size_min,
+            size_max,
+        )  # fmt: skip
+        return assign_sizes(costs, sizes)

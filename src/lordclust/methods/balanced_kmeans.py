@@ -1,6 +1,7 @@
 """k-means with exact cluster sizes, or bounds on them."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,19 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from lordclust._core.typing import ArrayLike, FloatArray, Graph, IntArray, Seed
 from lordclust._core.validation import check_not_both, check_proportions
 from lordclust.methods._base import RestartClusterer, Rngs
+from lordclust.methods._new_samples import SizedBatches
 from lordclust.result import Run
 from lordclust.rounding.transport import (
     Bounds,
-    assign_sizes,
-    batch_sizes,
     check_bounds,
     check_sizes,
     priced_assignment,
     sizes_from,
 )
 
+#: Every third start is new; the others move one centre of the best, twice.
+FRESH = 3
 
-class BalancedKMeans(RestartClusterer):
+
+class BalancedKMeans(SizedBatches, RestartClusterer):
     """k-means whose clusters have exactly the given sizes, or sizes within bounds.
 
     Solves
@@ -52,9 +55,11 @@ class BalancedKMeans(RestartClusterer):
         Bounds on the sizes, instead of ``cluster_sizes``: numbers of samples, or shares
         of them if below 1; one for all clusters, or one for each. No cluster is empty.
     n_init : int or "auto", default="auto"
-        Starts by k-means++ ("auto": 10); the one with the least inertia is kept. If
-        sizes differ, every other start assigns them to the centres by the number of
-        nearest samples, the rest at random.
+        Starts ("auto": 10); the one with the least inertia is kept. Every third one
+        is drawn by k-means++. The others move one centre of the best result so far to
+        a sample far from all centres, twice, and keep the better result. If sizes
+        differ, every other draw and every other move assigns them to the centres by
+        the number of nearest samples.
     max_iter : int, default=300
         Maximum number of iterations of each start.
     tol : float, default=1e-6
@@ -146,11 +151,20 @@ class BalancedKMeans(RestartClusterer):
         else:
             origin = X.mean(axis=0)
             X = X - origin
+        lloyd = partial(balanced_lloyd, X, bounds, tol=self.tol, max_iter=self.max_iter)
+        best: Lloyd | None = None
         for start, rng in enumerate(rngs):
-            C = _start(X, bounds, rng, match=start % 2 == 0)
-            labels, C, history, converged = balanced_lloyd(
-                X, bounds, C, tol=self.tol, max_iter=self.max_iter
-            )
+            if best is None or start % FRESH == 0:
+                C = _drawn(X, k, rng)
+                match = start % (2 * FRESH) == 0
+                found = lloyd(_matched(X, C, bounds) if match else C)
+            else:
+                moved = [_moved(X, best.centers, rng) for _ in range(2)]
+                tries = lloyd(_matched(X, moved[0], bounds)), lloyd(moved[1])
+                found = min(tries, key=lambda one: one.history[-1])
+            labels, C, history, converged = found
+            if best is None or history[-1] < best.history[-1]:
+                best = found
             yield Run(
                 labels, history[-1], len(history), converged, history,
                 columns={"cluster_centers_": (C + origin).T},
@@ -175,50 +189,9 @@ class BalancedKMeans(RestartClusterer):
         X = self._check_X(X, reset=False)
         return np.asarray(pairwise_distances_argmin(X, self.cluster_centers_))
 
-    def assign(
-        self,
-        X: Graph,
-        *,
-        proportions: ArrayLike | None = None,
-        cluster_sizes: ArrayLike | None = None,
-        size_min: ArrayLike | None = None,
-        size_max: ArrayLike | None = None,
-    ) -> IntArray:
-        """Return labels of a batch of samples with the requested sizes.
-
-        Of all labels with these sizes, they have the least sum of squared distances to
-        the centres. Unlike in ``predict``, a sample's label depends on the whole batch.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (m, d)
-            Samples.
-        proportions : array-like of shape (n_clusters,), optional
-            Shares of the clusters in the batch. By default those of the fit.
-        cluster_sizes : array-like of int, shape (n_clusters,), optional
-            How many samples of the batch each cluster gets; 0 is allowed.
-        size_min, size_max : float or array-like of shape (n_clusters,), optional
-            Bounds on the sizes in the batch, instead of exact ones.
-
-        Returns
-        -------
-        labels : ndarray of int, shape (m,)
-
-        Examples
-        --------
-        >>> from lordclust.methods import BalancedKMeans
-        >>> model = BalancedKMeans(2).fit([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-        >>> model.assign([[0.5], [1.5], [4.8], [8.0]], cluster_sizes=[3, 1])
-        array([0, 0, 0, 1])
-        """
+    def _assignment_costs(self, X: Graph) -> FloatArray:
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        sizes = batch_sizes(
-            self.sizes_ / self.sizes_.sum(), X.shape[0], proportions, cluster_sizes,
-            size_min, size_max,
-        )  # fmt: skip
-        C = self.cluster_centers_
-        return assign_sizes((C * C).sum(axis=1) - 2 * (X @ C.T), sizes)
+        return _costs(self._check_X(X, reset=False), self.cluster_centers_)
 
     def _find_bounds(self, k: int, n: int) -> Bounds:
         """Return the bounds on the sizes, which are equal if the sizes are given."""
@@ -258,19 +231,18 @@ def balanced_lloyd(
     X is in float64, dense or sparse, and centred, so that no digits are lost.
     """
     n, k = X.shape[0], len(C)
-    squares = np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1))
-    labels: IntArray = np.empty(0, dtype=np.int64)
+    squares = _squares(X)
+    labels: IntArray = np.zeros(n, dtype=np.int64)
+    members = sparse.csc_array((np.ones(n), labels, np.arange(n + 1)), (k, n))
     prices, inertia, history = None, np.inf, list[float]()
     settled = converged = False
     while not converged and len(history) < max_iter:
-        # Without ||x_i||^2, which is the same for all clusters.
-        cost = (C * C).sum(axis=1) - 2 * (X @ C.T)
+        cost = _costs(X, C)
         if settled:
             cost = _with_moving_centers(cost + squares[:, None], labels)
         found, prices = priced_assignment(cost, bounds, prices)
-        sizes = np.bincount(found, minlength=k)
-        Y = sparse.csr_array((np.ones(n), found, np.arange(n + 1)), (n, k))
-        sums = Y.T @ X
+        sizes, members.indices[:] = np.bincount(found, minlength=k), found
+        sums = members @ X
         sums = sums.toarray() if sparse.issparse(sums) else sums
         means = np.asarray(sums / np.maximum(sizes, 1)[:, None])
         means[sizes == 0] = C[sizes == 0]  # an empty cluster keeps its centre
@@ -296,20 +268,40 @@ def _with_moving_centers(squares: FloatArray, labels: IntArray) -> FloatArray:
     return cost
 
 
-def _start(
-    X: Graph, bounds: Bounds, rng: np.random.Generator, *, match: bool
-) -> FloatArray:
-    """Return centres by k-means++, ordered for the sizes."""
-    sizes = bounds.low + bounds.high
-    k = len(sizes)
+def _moved(X: Graph, C: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return centres one of which is now a sample, drawn as k-means++ draws it."""
+    C, j = C.copy(), int(rng.integers(len(C)))
+    others = np.delete(C, j, axis=0)
+    if len(others):
+        nearest = np.maximum(0, _costs(X, others).min(axis=1) + _squares(X))
+        if nearest.sum() > 0:
+            far = X[[rng.choice(len(nearest), p=nearest / nearest.sum())]]
+            C[j] = far.toarray() if sparse.issparse(far) else far
+    return C
+
+
+def _squares(X: Graph) -> FloatArray:
+    """Return ||x_i||^2 of each sample."""
+    return np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1))
+
+
+def _costs(X: Graph, C: FloatArray) -> FloatArray:
+    """Return squared distances without ||x_i||^2, the same for all clusters."""
+    return np.asarray((C * C).sum(axis=1) - 2 * (X @ C.T))
+
+
+def _drawn(X: Graph, k: int, rng: np.random.Generator) -> FloatArray:
+    """Return centres by k-means++, in random order."""
     seed = int(rng.integers(np.iinfo(np.int32).max))
     C, _ = kmeans_plusplus(X, k, random_state=seed)
-    C = np.asarray(C.toarray() if sparse.issparse(C) else C)
-    if not match:
-        return C  # k-means++ draws them in random order
-    nearest = ((C * C).sum(axis=1) - 2 * (X @ C.T)).argmin(axis=1)
-    order = np.empty(k, dtype=np.int64)
-    order[np.argsort(sizes, kind="stable")] = np.argsort(
-        np.bincount(nearest, minlength=k), kind="stable"
+    return np.asarray(C.toarray() if sparse.issparse(C) else C)
+
+
+def _matched(X: Graph, C: FloatArray, bounds: Bounds) -> FloatArray:
+    """Return centres ordered for the sizes: by the number of nearest samples."""
+    k, order = len(C), np.empty(len(C), dtype=np.int64)
+    nearest = np.bincount(_costs(X, C).argmin(axis=1), minlength=k)
+    order[np.argsort(bounds.low + bounds.high, kind="stable")] = np.argsort(
+        nearest, kind="stable"
     )
     return C[order]
