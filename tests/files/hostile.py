@@ -95,7 +95,7 @@ def forged_zip(name, stream, claimed):
 # -- MATLAB -----------------------------------------------------------------------
 
 MATLAB = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H2s", 0x0100, b"IM")
-CELL, SPARSE, DOUBLE = 1, 5, 6
+CELL, SPARSE, DOUBLE, COMPLEX = 1, 5, 6, 0x800
 
 
 def element(kind, content):
@@ -303,6 +303,7 @@ def small_files(mark):
     lie = repeated(npy((2, 1)), 1)[:-2] + ZEROS * BOMB
     mtx = "%%MatrixMarket matrix {} real general\n{}\n1 1 1\n"
     listed = json.dumps({"arrays": {"x": ["float64", [2]]}})
+    number = tagged(matrix(DOUBLE, (1, 1), b"y", element(9, bytes(8))))
     return {
         "shape.npy": npy((10**12, 10**6)),
         "negative.npy": npy((-1, -2)),
@@ -340,8 +341,13 @@ def small_files(mark):
         "columns.mat": mat_without_columns(),
         "type.mat": MATLAB
         + tagged(matrix(DOUBLE, (1, 1), b"X", element(2304, bytes(8)))),
-        "shape.mat": MATLAB + tagged(matrix(DOUBLE, (2**30, 2**30), b"X")),
-        "negative.mat": MATLAB + tagged(matrix(DOUBLE, (-5, 3), b"X")),
+        "values.mat": MATLAB + tagged(matrix(DOUBLE, (3, 2), b"X")) + number,
+        "imaginary.mat": MATLAB
+        + tagged(matrix(DOUBLE | COMPLEX, (1, 1), b"X", element(9, bytes(8))))
+        + number,
+        "shape.mat": MATLAB
+        + tagged(matrix(DOUBLE, (2**30, 2**30), b"X", element(9, b""))),
+        "negative.mat": MATLAB + tagged(matrix(DOUBLE, (-5, 3), b"X", element(9, b""))),
         "four.mat": struct.pack("<5i", 0, 2**30, 2**30, 0, 2) + b"X\0" + bytes(64),
         "shape.mtx": mtx.format("coordinate", "9999999999 3 1").encode(),
         "entries.mtx": mtx.format("coordinate", "3 3 99999999999").encode(),

@@ -43,6 +43,8 @@ SAID = {
     "wild.mat": "must be <",
     "columns.mat": "the parts of an array do not fit",
     "type.mat": "the parts of an array do not fit",
+    "values.mat": "the parts of an array do not fit",
+    "imaginary.mat": "the parts of an array do not fit",
     "shape.mat": "claims an array 'X' of shape",
     "shape.mtx": "not plausible",
     "entries.mtx": "claims 99999999999 entries",

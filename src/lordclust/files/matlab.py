@@ -21,8 +21,9 @@ _MATRIX, _COMPRESSED = 14, 15
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 #: All types of parts: numbers, matrices, compressed ones, and text.
 _TYPES = frozenset({*_SIZES, _MATRIX, _COMPRESSED, 16, 17, 18})
-#: The class of sparse arrays, and the positions of their parts.
-_SPARSE = 5
+#: The classes of sparse arrays and of numbers, and the flag of an imaginary part.
+_SPARSE, _NUMBERS, _COMPLEX = 5, range(6, 16), 0x800
+#: The positions of the parts of sparse arrays; others have values instead of rows.
 _FLAGS, _SHAPE, _, _ROWS, _STARTS, _VALUES = range(6)
 #: Bytes before the first array of version 5 to 7.
 _HEAD = 128
@@ -116,13 +117,19 @@ def _is_trusted(parts: list[tuple[int, bytes]], order: str) -> bool:
     if len(parts) <= _SHAPE or len(parts[_FLAGS][1]) != 8:
         return True  # not an array, which SciPy notices
     flags, _ = Struct(f"{order}II").unpack(parts[_FLAGS][1])
-    if flags & 0xFF != _SPARSE:
+    sparse = flags & 0xFF == _SPARSE
+    if not sparse and flags & 0xFF not in _NUMBERS:
         return True
-    shape = parts[_SHAPE][1]
-    if len(parts) <= _VALUES or len(shape) != 8:
+    # If a part is missing, SciPy takes what follows in the file for it.
+    end = (_VALUES if sparse else _ROWS) + (2 if flags & _COMPLEX else 1)
+    numbers, shape = parts[_ROWS:end], parts[_SHAPE][1]
+    if len(parts) < end or any(
+        kind not in _SIZES or len(x) % _SIZES[kind] for kind, x in numbers
+    ):
         return False
-    numbers = parts[_ROWS : _VALUES + 1]
-    if any(kind not in _SIZES or len(x) % _SIZES[kind] for kind, x in numbers):
+    if not sparse:
+        return True
+    if len(shape) != 8:
         return False
     _, columns = Struct(f"{order}ii").unpack(shape)
     kind, starts = parts[_STARTS]
