@@ -7,19 +7,23 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lordclust._core.typing import FloatArray, IntArray
 from lordclust._core.versions import machine_facts
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 #: The page on size, parts of which the benchmarks of size write.
 SCALE = ROOT / "docs" / "guide" / "scale.md"
+
+#: Random orders of the rows in which our own quality is measured.
+ORDERS = 10
 
 Row = dict[str, Any]
 Results = dict[str, Any]
@@ -42,6 +46,24 @@ def clock(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
         result = task()
         best = min(best, time.perf_counter() - start)
     return best, result
+
+
+def shuffled(X: FloatArray, y: IntArray) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Yield samples and classes in several random orders."""
+    for seed in range(ORDERS):
+        order = np.random.default_rng(seed).permutation(len(X))
+        yield X[order], y[order]
+
+
+def with_range(values: Sequence[float], digits: int = 3) -> str:
+    """Return the mean of values, and their range if it shows.
+
+    >>> with_range([0.5, 0.75]), with_range([0.5, 0.5])
+    ('0.625 (0.500 to 0.750)', '0.500')
+    """
+    mean, low, high = (f"{v:.{digits}f}" for v in
+                       (np.mean(values), min(values), max(values)))  # fmt: skip
+    return f"{mean} ({low} to {high})" if low < high else mean
 
 
 def peak() -> float:

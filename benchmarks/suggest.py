@@ -17,7 +17,17 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 
-from benchmarks.common import ROOT, Results, Row, clock, save, table, with_block
+from benchmarks.common import (
+    ROOT,
+    Results,
+    Row,
+    clock,
+    save,
+    shuffled,
+    table,
+    with_block,
+    with_range,
+)
 from benchmarks.quality import suite_files
 from lordclust import suggest_k
 from lordclust._core.typing import FloatArray
@@ -162,6 +172,7 @@ def measure(case: Case) -> Row:
     row: Row = {"group": group, "data": name, "n": len(X), "classes": classes}
     for method, find in METHODS.items():
         row[f"{method} seconds"], row[method] = clock(lambda f=find: f(X, last))
+    row["orders"] = [by_features(Y, last) for Y, _ in shuffled(X, np.zeros(len(X)))]
     return row
 
 
@@ -173,15 +184,21 @@ def totals(rows: list[Row]) -> list[Row]:
         part = [row for row in rows if group in (row["group"], "all")]
         one: Row = {"data": group, "sets": len(part)}
         for method in METHODS:
-            off = [
-                int(np.abs(np.subtract(row[method], row["classes"])).min())
-                for row in part
-            ]
+            off = [_off(row, row[method]) for row in part]
             one[method] = f"{off.count(0)}, {off.count(0) + off.count(1)}"
+        orders = np.array([[_off(row, k) for k in row["orders"]] for row in part])
+        right, near = ((orders <= most).sum(axis=0) for most in (0, 1))
+        one["suggest_k, ten orders"] = f"{with_range(right, 1)}, {with_range(near, 1)}"
         found.append(one)
     seconds = {m: sum(row[f"{m} seconds"] for row in rows) for m in METHODS}
     times = {m: f"{value:.0f} s" for m, value in seconds.items()}
+    times["suggest_k, ten orders"] = ""
     return [*found, {"data": "time", "sets": "", **times}]
+
+
+def _off(row: Row, k: int) -> int:
+    """Return how far k is from the nearest number of classes."""
+    return int(np.abs(np.subtract(k, row["classes"])).min())
 
 
 def with_table(page: str, results: Results) -> str:
