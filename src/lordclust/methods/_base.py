@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lordclust._core.blas import serial_if_small
 from lordclust._core.typing import FloatArray, Graph, IntArray, Samples, Seed
 from lordclust._core.validation import (
     check_columns,
@@ -230,6 +231,7 @@ class RestartClusterer(Clusterer):
         X = self._check_X(X)
         return self._fit(X, check_n_clusters(self.n_clusters, X.shape[0]))
 
+    @serial_if_small
     def _fit(self, X: Graph, k: int, *weights: FloatArray) -> Self:
         """Cluster checked samples; ``weights`` are passed on to ``_solve``."""
         self._check_parameters()
