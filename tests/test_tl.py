@@ -133,6 +133,19 @@ def test_restricted_to_some_categories(cells):
         ValueError, match=r"the column 'kind', which adata.obs does not"
     ):
         lord(cells, 2, restrict_to=("kind", ["B"]))
+    for wrong in ("type", ("type", "T")):
+        with pytest.raises(ValueError, match="restrict_to must be a column and a list"):
+            lord(cells, 2, restrict_to=wrong)
+
+
+def test_outliers_stay_without_a_category(cells):
+    """They became a category "nan" where another one was divided."""
+    lord(cells, 3, outliers=0.05)
+    missing = cells.obs["lord"].isna()
+    lord(cells, 2, restrict_to=("lord", ["0"]))
+    assert list(cells.obs["lord_R"].cat.categories) == ["1", "2", "0,0", "0,1"]
+    assert (cells.obs["lord_R"].isna() == missing).all()
+    assert (cells.obs["lord_R_uncertainty"].isna() == missing).all()
 
 
 def test_given_sizes_are_met(cells):
