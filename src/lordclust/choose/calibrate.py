@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
-from lordclust.choose.gaussian import Mixture
+from lordclust.choose.elliptical import Mixture
 from lordclust.graph.row_blocks import slices
 from lordclust.rounding.labels import named_like, row_blocks
 
@@ -135,7 +135,7 @@ def calibrated(
     known : ndarray of int, shape (n,), optional
         Clusters that are certain, -1 if unknown.
     mixture : Mixture, optional
-        Posteriors of Gaussian clusters, which count as far as clusters are Gaussian.
+        Posteriors of elliptical clusters, which count as far as clusters are so.
     n_threads : int, default=1
         Threads of large products.
 

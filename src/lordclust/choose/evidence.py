@@ -34,7 +34,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
-from lordclust.choose.gaussian import Mixture, affordable, fitted_mixtures
+from lordclust.choose.elliptical import Mixture, affordable, fitted_mixtures
 from lordclust.rounding.linkage import Reach
 from lordclust.rounding.spectral import TINY
 from lordclust.rounding.surprise import entropy, neighbour_surprise
@@ -148,7 +148,7 @@ class Evidence:
         return np.asarray(gain - self.baseline[:count])
 
     def mixtures(self, partitions: Sequence[IntArray]) -> list[Mixture]:
-        """Return the Gaussian mixtures reached from partitions, if there are features.
+        """Return the mixtures reached from partitions, if there are features.
 
         They are fitted on the components that tell most of the first partition.
         """

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.choose.elliptical import Mixture
 from lordclust.choose.evidence import BALANCE, NOTHING, Evidence, Score
-from lordclust.choose.gaussian import Mixture
 from lordclust.result import Selection
 from lordclust.rounding.labels import labels_from, named_like
 from lordclust.rounding.surprise import is_clear
@@ -125,14 +125,13 @@ class Candidate(NamedTuple):
     allowed: bool  # k clusters of some size, and no pieces of the graph mixed up
     broken: int = 0  # links, and known labels that their neighbours contradict
     objective: float = np.inf  # of B-LoRD
-    mixture: Mixture | None = None  # of Gaussians, whose labels these are
+    mixture: Mixture | None = None  # whose labels these are
 
     def renumbered(self, names: IntArray) -> "Candidate":
         """Return it with clusters 0, 1, ... called by these names."""
         mixture = self.mixture
         if mixture is not None:
-            posterior = mixture.posterior[:, np.argsort(names)]
-            mixture = mixture._replace(posterior=posterior)
+            mixture = mixture.renumbered(names)
         return self._replace(labels=names[self.labels], mixture=mixture)
 
     @property
@@ -266,9 +265,9 @@ def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
 
 
 def _by_posterior(omega: Omega, search: Search, best: Candidate) -> Candidate:
-    """Return the best candidate, or the most probable clusters of Gaussians.
+    """Return the best candidate, or the most probable clusters of a mixture.
 
-    No labels are better if clusters are Gaussian. Nothing else may be worse for it:
+    No labels are better if clusters are elliptical. Nothing else may be worse for it:
     pieces of the graph, links, sizes. The EM algorithm begins with the best candidate
     and with the seeds; of the most likely mixtures the evidence chooses.
     """
@@ -276,7 +275,7 @@ def _by_posterior(omega: Omega, search: Search, best: Candidate) -> Candidate:
     ranked = (best, *sorted(seeds, key=lambda one: -one.evidence))
     several = {one.labels.tobytes(): one.labels for one in ranked}
     pairs = [
-        (mixture, _judged(search, omega, mixture.labels, best.round, "Gaussians"))
+        (mixture, _judged(search, omega, mixture.labels, best.round, "t mixture"))
         for mixture in search.evidence.mixtures(list(several.values()))
     ]
     pairs = [

@@ -62,10 +62,10 @@ class RefitModel:
         >>> model = BLoRD(2).fit(X[:100])
         >>> new = model.refit(X, n_clusters=3)
         >>> print(new.change_)
-        24 of 120 samples that were in a cluster changed it (20%).
+        21 of 120 samples that were in a cluster changed it (18%).
         cluster 0: 50 before, 50 now, 50 in both
-        cluster 1: 70 before, 46 now, 46 in both
-        cluster 2: new, 54 now
+        cluster 1: 70 before, 49 now, 49 in both
+        cluster 2: new, 51 now
         """
         check_is_fitted(self)
         model: Any = clone(self)

@@ -61,7 +61,7 @@ class Layers:
     k = 1: 150
     k = 2: 100, 50  (0 into 0 and 1)  <
     k = 3: 54, 50, 46  (0 into 0 and 2)
-    k = 4: 41, 50, 46, 13  (0 into 0 and 3)
+    k = 4: 54, 28, 46, 22  (1 into 1 and 3)
     """
 
     labels: IntArray

@@ -506,7 +506,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
     >>> X = load_iris().data
     >>> model = BLoRD(3).fit(X)
     >>> model.sizes_
-    array([54, 50, 46])
+    array([51, 50, 49])
 
     The paper's model, with equal shares and a given tau:
 
@@ -522,7 +522,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
     Or within bounds:
 
     >>> BLoRD(3, size_min=40, size_max=60).fit(X).sizes_
-    array([54, 50, 46])
+    array([51, 50, 49])
     """
 
     maximises = True

@@ -1,14 +1,20 @@
-"""Posteriors of Gaussian clusters, and the test of whether clusters are Gaussian."""
+"""Posteriors of elliptical clusters, and the test of whether clusters are so."""
 
 import numpy as np
 import pytest
 from scipy.special import softmax
+from scipy.stats import multivariate_t
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from lordclust import BLoRD
+from lordclust.choose.elliptical import (
+    degrees_of_freedom,
+    departure,
+    fitted_mixtures,
+    log_density,
+)
 from lordclust.choose.evidence import Evidence
-from lordclust.choose.gaussian import departure, fitted_mixtures
 from lordclust.metrics import accuracy
 
 
@@ -93,7 +99,7 @@ def test_certainty_is_that_of_the_exact_posterior(d):
 def test_labels_are_the_most_probable_if_clusters_are_gaussian():
     X, y = load_iris(return_X_y=True)
     model = BLoRD(3).fit(X)
-    assert model.selection_.sources[model.selection_.best] == "Gaussians"
+    assert model.selection_.sources[model.selection_.best] == "t mixture"
     assert accuracy(y, model.labels_) >= 0.95
     np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
 
@@ -105,6 +111,55 @@ def test_the_most_likely_of_several_mixtures_counts():
     X = centres[y] + rng.standard_normal((1000, 2))
     # The partition with the most evidence cuts the largest cluster.
     assert adjusted_rand_score(y, BLoRD(4).fit_predict(X)) > 0.85
+
+
+def heavy_tails(n, distance, d, freedom=4.0, seed=0):
+    """Return samples of two t distributions, classes, and exact posteriors."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], [2 * n // 3, n - 2 * n // 3])
+    tails = np.sqrt(freedom / rng.chisquare(freedom, n))[:, None]
+    means = np.zeros((2, d))
+    means[1, 0] = distance
+    X = means[y] + tails * rng.standard_normal((n, d))
+    log = [multivariate_t(m, np.eye(d), freedom).logpdf(X) for m in means]
+    return X, y, softmax(np.transpose(log) + np.log(np.bincount(y) / n), axis=1)
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_the_density_is_that_of_a_t_distribution(d):
+    Y = np.random.default_rng(0).standard_normal((20, d))
+    expected = multivariate_t(np.zeros(d), np.eye(d), 3.5).logpdf(Y)
+    found = log_density((Y**2).sum(axis=1), d, 3.5) - d / 2 * np.log(2 * np.pi)
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("freedom", [3.0, 6.0, 20.0])
+def test_the_degrees_of_freedom_are_the_most_likely(freedom):
+    X, _, _ = heavy_tails(2000, 0.0, 3, freedom)
+    R, squares = np.ones((2000, 1)), (X**2).sum(axis=1)[:, None]
+    best = degrees_of_freedom(R, squares, 3)
+    for other in (0.9 * best, 1.1 * best, 100.0):
+        assert log_density(squares, 3, best).sum() > (
+            log_density(squares, 3, other).sum()
+        )
+    light = np.random.default_rng(0).uniform(-1, 1, (500, 3))
+    assert degrees_of_freedom(R[:500], (light**2).sum(axis=1)[:, None], 3) == np.inf
+
+
+def test_heavy_tails_depart_from_gaussians_but_not_from_t_distributions():
+    X, _, _ = heavy_tails(4000, 0.0, 2)
+    R, squares = np.ones((4000, 1)), (X**2).sum(axis=1)[:, None]
+    assert departure(X, R) > 0.3
+    assert departure(X, R, (4.0 + 2) / (4.0 + squares), 4.0) < 0.02
+
+
+def test_clusters_with_heavy_tails_have_their_exact_posteriors():
+    X, y, exact = heavy_tails(1500, 6.0, 3)
+    model = BLoRD(2).fit(X)
+    assert model.selection_.sources[model.selection_.best] == "t mixture"
+    assert accuracy(y, model.labels_) >= accuracy(y, exact.argmax(axis=1)) - 0.005
+    certainty = model.membership_.max(axis=1).mean()
+    assert certainty == pytest.approx(exact.max(axis=1).mean(), abs=0.02)
 
 
 def test_columns_follow_the_numbers_of_the_clusters():
