@@ -230,3 +230,27 @@ def test_a_label_that_sizes_require_is_not_the_most_probable():
     text = str(model.explain(other, X))
     assert f"though more probably Segment {1 - model.labels_[other]} (" in text
     assert "second choice" not in text
+
+
+def test_categories_have_shares_and_numbers_their_own_units():
+    """With Gower's distance there was no feature at all."""
+    pandas = pytest.importorskip("pandas")
+    y = np.repeat([0, 1, 2], 30)
+    city = np.array(["Rome", "Oslo", "Bern"])[y]
+    age = 20 + 20 * y + np.random.default_rng(0).integers(0, 5, len(y))
+    frame = pandas.DataFrame({"age": age, "city": city, "same": "yes"})
+    model = BLoRD(3, metric="gower").fit(frame)
+    profiles = model.describe()
+    assert profiles.features == [
+        "age", "city=Bern", "city=Oslo", "city=Rome", "same=yes"
+    ]  # fmt: skip
+    for one in profiles:
+        inside = model.labels_ == one.cluster
+        means = {f.name: f.mean for f in one.features}
+        assert means["age"] == pytest.approx(age[inside].mean())
+        assert means["city=Oslo"] == pytest.approx((city[inside] == "Oslo").mean())
+    assert "city=Oslo  100%  (all: 33%, much higher)" in str(profiles)
+    assert "city=" in str(model.explain(0))
+    assert "city=Oslo" in model.report().html
+    unnamed = BLoRD(3, metric="gower").fit(frame.to_numpy(dtype=object))
+    assert unnamed.describe().features[:2] == ["x0", "x1=Bern"]

@@ -361,7 +361,7 @@ class ProbabilityAnswers(
         if X is None:
             X = self._described()
             if feature_names is None and X is not None:
-                feature_names = getattr(self, "feature_names_in_", None)
+                feature_names = self._described_names()
         return make_profiles(
             X, self.labels_, self.membership_.shape[1],
             P=self.membership_, weight=self._weight, exemplars=self.exemplars_,
@@ -447,9 +447,18 @@ class ProbabilityAnswers(
         return made
 
     def _described(self) -> Graph | None:
-        """Return the fitted samples, unless they are encoded or incomplete."""
-        unclear = self._has_metric("gower") or self._has_metric(NAN)
-        return None if unclear else self._samples
+        """Return the fitted samples in their own units, unless they are incomplete."""
+        if self._has_metric("gower") and self._samples is not None:
+            return self._columns.decoded(self._samples)
+        return None if self._has_metric(NAN) else self._samples
+
+    def _described_names(self) -> Iterable[object] | None:
+        """Return the names of the features that are described, if they have any."""
+        names = getattr(self, "feature_names_in_", None)
+        if not self._has_metric("gower"):
+            return names
+        numbered = [f"x{j}" for j in range(len(self._columns.ranges))]
+        return self._columns.features(numbered if names is None else names)
 
     # -- shared steps -------------------------------------------------------------
 

@@ -114,7 +114,7 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
                 f"{str(error).splitlines()[0]} Fill in missing values, for example "
                 f"with sklearn.impute.SimpleImputer{hint}."
             ) from None
-        if found.dtype.kind == "O":  # of polars
+        if found.dtype.kind in "OMm":  # of polars, or dates alone
             check_columns(X)
         csr = sparse.issparse(found) and found.format == "csr"
         return narrowed(found) if csr else found

@@ -59,7 +59,8 @@ class Report:
         described = options.pop("X", X)
         names = getattr(described, "columns", None)
         if names is None:
-            names = getattr(fitted, "feature_names_in_", None)
+            names = fitted._described_names()
+        X = None if fitted._has_metric("gower") else X  # units differ on the map
         given = {"S": None, "names": names, "described": described, **options}
         return cls(report_html(model, path, X, **given))
 
