@@ -60,7 +60,8 @@ class Report:
         names = getattr(described, "columns", None)
         if names is None:
             names = fitted._described_names()
-        X = None if fitted._has_metric("gower") else X  # units differ on the map
+        # On the map all columns count alike, whatever their units.
+        X = fitted._samples if fitted._has_metric("gower") else X
         given = {"S": None, "names": names, "described": described, **options}
         return cls(report_html(model, path, X, **given))
 
