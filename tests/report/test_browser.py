@@ -573,6 +573,20 @@ def test_it_prints(browser, digits):
     assert browser.get_log("browser") == []
 
 
+def test_rows_of_candidates_are_one_line_on_a_phone(browser, tmp_path):
+    """Sizes were broken after each number: rows of five lines, mostly white."""
+    model = BLoRD(5).fit(load_iris().data)
+    opened(browser, model.report().save(tmp_path / "r.html"), width=360)
+    browser.execute_script("document.querySelector('details').open = true")
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll tr')].map(e => e.clientHeight)"
+    )
+    assert len(heights) > 3
+    assert max(heights) < 50
+    wide = "return document.documentElement.scrollWidth"
+    assert browser.execute_script(wide) == 360
+
+
 def test_paper_shows_no_hints_for_the_screen(browser, tmp_path):
     """A footer alone filled the last page, and hints spoke of a slider."""
     X = make_blobs([40, 40, 40], cluster_std=0.1, random_state=0)[0]
