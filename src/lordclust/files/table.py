@@ -141,7 +141,14 @@ class Roles:
             return None if column is None else position(column, names, width, what)
 
         def places(columns: Listed, what: str) -> list[int]:
-            return [position(c, names, width, what) for c in listed(columns)]
+            wanted = listed(columns)
+            for column in wanted:
+                if column in options.kinds and column not in (names or ()):
+                    raise ContentError(
+                        f"there is no column {column!r}, which the model was fitted "
+                        "to. Add it, or fit the model without it."
+                    )
+            return [position(c, names, width, what) for c in wanted]
 
         ids = options.id_column
         if ids is None:
