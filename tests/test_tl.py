@@ -276,3 +276,11 @@ def test_clusters_are_numbered_by_size(cells):
 def test_a_parameter_of_leiden_is_refused(cells):
     with pytest.raises(TypeError, match="no parameter 'directed'"):
         lord(cells, 3, directed=False)
+
+
+@pytest.mark.parametrize("name", ["distances", "few_distances"])
+def test_distances_are_not_a_graph(cells, name):
+    """The advice was to make them symmetric, and far cells became neighbours."""
+    cells.obsp[name] = cells.obsp["connectivities"]
+    with pytest.raises(ValueError, match=r"names distances.*Pass obsp='connectiv"):
+        lord(cells, 3, obsp=name)

@@ -189,6 +189,11 @@ def _data(
         }
     if adjacency is not None:
         return check_similarity(adjacency, name="adjacency"), {"adjacency": "given"}
+    if obsp is not None and obsp.endswith("distances"):
+        raise ValueError(
+            f"obsp={obsp!r} names distances, but the graph has similarities. Pass "
+            "obsp='connectivities', or leave it out."
+        )
     name = _connectivities(adata, neighbors_key) if obsp is None else obsp
     return _entry(adata, "obsp", name), {"obsp": name}
 
