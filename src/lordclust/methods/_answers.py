@@ -412,7 +412,7 @@ class ProbabilityAnswers(
         profiles = self.describe(X, feature_names, names=names, ids=ids)
         return explain_sample(
             int(i), self.labels_, self.membership_, self.affinity_matrix_,
-            self._described() if X is None else X, profiles,
+            self._described(fill=False) if X is None else X, profiles,
         )  # fmt: skip
 
     def report(self, **options: Any) -> "Report":
@@ -446,11 +446,16 @@ class ProbabilityAnswers(
         made: Report = import_module("lordclust.report").Report.of(self, **options)
         return made
 
-    def _described(self) -> Graph | None:
-        """Return the fitted samples in their own units, unless they are incomplete."""
+    def _described(self, *, fill: bool = True) -> Graph | None:
+        """Return the fitted samples in their own units, missing values filled."""
+        from lordclust.profiles import filled
+
         if self._has_metric("gower") and self._samples is not None:
             return self._columns.decoded(self._samples)
-        return None if self._has_metric(NAN) else self._samples
+        if self._has_metric(NAN) and self._samples is not None and fill:
+            k = self.membership_.shape[1]
+            return filled(self._samples, self.labels_, k, self._weight)
+        return self._samples
 
     def _described_names(self) -> Iterable[object] | None:
         """Return the names of the features that are described, if they have any."""
