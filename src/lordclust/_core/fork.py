@@ -9,6 +9,8 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from lordclust._core.blas import thread_pools
 
 #: The process that imported this module.
@@ -23,7 +25,10 @@ def openmp(work: float = LARGE) -> AbstractContextManager[Any]:
     ``work`` is the number of multiplications between two points where threads wait for
     each other. A forked process always has one thread.
     """
-    if work >= LARGE and os.getpid() == HOME:
+    if os.getpid() != HOME:
+        forked: AbstractContextManager[Any] = threadpool_limits(1, "openmp")
+        return forked
+    if work >= LARGE:
         return nullcontext()
     limit: AbstractContextManager[Any] = thread_pools("openmp").limit(limits=1)
-    return limit
+    return limit  # it holds from here on, not from __enter__ on
