@@ -15,8 +15,8 @@ where
   which sees gaps in density that S evens out. A gap that either sees is a gap.
 - H(z) is the entropy of the shares. An uneven partition cuts fewer edges even where
   there are no clusters: a Gaussian cut at its tail has a smaller h than one cut in the
-  middle. On a graph alone H is divided by its largest value, log k: no features would
-  speak for rare clusters, and of many clusters some are rare.
+  middle. On a graph alone H is divided by its largest value, log k: there are
+  no features as evidence for rare clusters, and of many clusters some are rare.
 - F is the log Bayes factor of k Gaussian clusters against one, in nats per sample, on
   the leading principal components, at most k, with which it is largest; at least H / 2.
   Slices of one Gaussian have 0.73 H. Clusters that are bent or surround each other are
