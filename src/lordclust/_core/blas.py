@@ -82,12 +82,6 @@ def one_blas_thread() -> Iterator[None]:
                 limit.saved = None
 
 
-def _size(X: Any) -> int:
-    """Return the number of entries, 0 for anything but an array."""
-    size = getattr(X, "size", 0)
-    return size if isinstance(size, int) else 0
-
-
 def serial_if_small(method: Method) -> Method:
     """Let a method of an estimator use one BLAS thread if its X is not large.
 
@@ -97,8 +91,9 @@ def serial_if_small(method: Method) -> Method:
     @wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         X = kwargs["X"] if len(args) < 2 else args[1]
-        size = X.shape[0] ** 2 if hasattr(args[0], "max_dense") else _size(X)
-        if size >= LARGE:
+        dense = hasattr(args[0], "max_dense")
+        size = X.shape[0] ** 2 if dense else getattr(X, "size", 0)
+        if isinstance(size, int) and size >= LARGE:
             return method(*args, **kwargs)
         with one_blas_thread():
             return method(*args, **kwargs)
