@@ -230,3 +230,44 @@ def test_a_label_that_sizes_require_is_not_the_most_probable():
     text = str(model.explain(other, X))
     assert f"though more probably Segment {1 - model.labels_[other]} (" in text
     assert "second choice" not in text
+
+
+def test_categories_have_shares_and_numbers_their_own_units():
+    """With Gower's distance there was no feature at all."""
+    pandas = pytest.importorskip("pandas")
+    y = np.repeat([0, 1, 2], 30)
+    city = np.array(["Rome", "Oslo", "Bern"])[y]
+    age = 20 + 20 * y + np.random.default_rng(0).integers(0, 5, len(y))
+    frame = pandas.DataFrame({"age": age, "city": city, "same": "yes"})
+    model = BLoRD(3, metric="gower").fit(frame)
+    profiles = model.describe()
+    assert profiles.features == [
+        "age", "city=Bern", "city=Oslo", "city=Rome", "same=yes"
+    ]  # fmt: skip
+    for one in profiles:
+        inside = model.labels_ == one.cluster
+        means = {f.name: f.mean for f in one.features}
+        assert means["age"] == pytest.approx(age[inside].mean())
+        assert means["city=Oslo"] == pytest.approx((city[inside] == "Oslo").mean())
+    assert "city=Oslo  100%  (all: 33%, much higher)" in str(profiles)
+    assert "city=" in str(model.explain(0))
+    assert "city=Oslo" in model.report().html
+    unnamed = BLoRD(3, metric="gower").fit(frame.to_numpy(dtype=object))
+    assert unnamed.describe().features[:2] == ["x0", "x1=Bern"]
+
+
+def test_means_are_those_of_the_observed_values():
+    """With missing values there was no feature at all."""
+    rng = np.random.default_rng(0)
+    holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    model = BLoRD(3, metric="nan_euclidean", outliers=0.05).fit(holes)
+    profiles = model.describe()
+    for j, mean in enumerate(profiles.means):
+        np.testing.assert_allclose(mean, np.nanmean(holes[model.labels_ == j], axis=0))
+    i = int(np.flatnonzero(np.isnan(holes[:, 2]) & (model.labels_ >= 0))[0])
+    explained = {one.name: one.value for one in model.explain(i).features}
+    assert set(explained) == {f"x{f}" for f in np.flatnonzero(~np.isnan(holes[i]))}
+    assert "x2" in str(profiles)
+    assert all(len(found) == 5 for found in model.exemplars_)
+    with pytest.raises(ValueError, match="X has missing or infinite values"):
+        model.describe(holes)

@@ -133,6 +133,19 @@ def test_restricted_to_some_categories(cells):
         ValueError, match=r"the column 'kind', which adata.obs does not"
     ):
         lord(cells, 2, restrict_to=("kind", ["B"]))
+    for wrong in ("type", ("type", "T")):
+        with pytest.raises(ValueError, match="restrict_to must be a column and a list"):
+            lord(cells, 2, restrict_to=wrong)
+
+
+def test_outliers_stay_without_a_category(cells):
+    """They became a category "nan" where another one was divided."""
+    lord(cells, 3, outliers=0.05)
+    missing = cells.obs["lord"].isna()
+    lord(cells, 2, restrict_to=("lord", ["0"]))
+    assert list(cells.obs["lord_R"].cat.categories) == ["1", "2", "0,0", "0,1"]
+    assert (cells.obs["lord_R"].isna() == missing).all()
+    assert (cells.obs["lord_R_uncertainty"].isna() == missing).all()
 
 
 def test_given_sizes_are_met(cells):
@@ -263,3 +276,11 @@ def test_clusters_are_numbered_by_size(cells):
 def test_a_parameter_of_leiden_is_refused(cells):
     with pytest.raises(TypeError, match="no parameter 'directed'"):
         lord(cells, 3, directed=False)
+
+
+@pytest.mark.parametrize("name", ["distances", "few_distances"])
+def test_distances_are_not_a_graph(cells, name):
+    """The advice was to make them symmetric, and far cells became neighbours."""
+    cells.obsp[name] = cells.obsp["connectivities"]
+    with pytest.raises(ValueError, match=r"names distances.*Pass obsp='connectiv"):
+        lord(cells, 3, obsp=name)

@@ -409,7 +409,7 @@ def check_feature_names(names: Iterable[object] | None, d: int) -> list[str]:
     return texts
 
 
-def as_features(X: Samples, n: int) -> Graph:
+def as_features(X: Samples, n: int, *, missing: bool = False) -> Graph:
     """Return features as float64, with no column if there are none."""
     if X is None:
         return np.empty((n, 0))
@@ -426,9 +426,25 @@ def as_features(X: Samples, n: int) -> Graph:
             f"X must have one row for each of the {n} fitted samples, got shape "
             f"{X.shape}. Pass the samples that the model was fitted to, in that order."
         )
-    if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+    values = X.data if sparse.issparse(X) else X
+    if (np.isinf(values) if missing else ~np.isfinite(values)).any():
         raise ValueError("X has missing or infinite values. Fill them.")
     return X
+
+
+def filled(X: FloatArray, labels: IntArray, k: int, weight: FloatArray) -> FloatArray:
+    """Return X with the mean of the observed values of its cluster where one is NaN.
+
+    Means of clusters are then those of the observed values.
+    """
+    seen = ~np.isnan(X)
+    part, own = np.where(seen, X, 0.0), labels >= 0
+    H = (labels == np.arange(k)[:, None]) * weight
+    H = np.vstack([H, own * weight])  # the last row, for outliers: all samples
+    mass, total = H @ seen, H @ part
+    means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+    means = np.where(mass > 0, means, means[-1])
+    return np.where(seen, X, means[labels])
 
 
 def moments(X: Graph, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -690,7 +706,7 @@ def explain_sample(
     if len(row) > 1:
         others = np.where(np.arange(len(row)) == own, -1.0, row)
         second = int(others.argmax())
-        x = _row(as_features(X, len(labels)), i)
+        x = _row(as_features(X, len(labels), missing=True), i)
         features = _evidence(x, own, second, profiles)
     near[i] = 0.0
     similar = np.argsort(-near, kind="stable")[:NEIGHBORS]
@@ -724,4 +740,5 @@ def _evidence(
             decimals(profiles.spread[f]),
         )
         for f in np.argsort(-np.abs(closer), kind="stable")
+        if not np.isnan(x[f])
     ]

@@ -24,6 +24,7 @@ from lordclust.solver.seeds import without_negative
 
 if TYPE_CHECKING:
     from anndata import AnnData
+    from pandas import Series
 
 __all__ = ["lord"]
 
@@ -188,6 +189,11 @@ def _data(
         }
     if adjacency is not None:
         return check_similarity(adjacency, name="adjacency"), {"adjacency": "given"}
+    if obsp is not None and obsp.endswith("distances"):
+        raise ValueError(
+            f"obsp={obsp!r} names distances, but the graph has similarities. Pass "
+            "obsp='connectivities', or leave it out."
+        )
     name = _connectivities(adata, neighbors_key) if obsp is None else obsp
     return _entry(adata, "obsp", name), {"obsp": name}
 
@@ -198,19 +204,29 @@ def _restricted(
     """Return the rows of the cells that are clustered."""
     if restrict_to is None:
         return np.arange(adata.n_obs)
+    if isinstance(restrict_to, str) or isinstance(restrict_to[-1], str):
+        raise ValueError(
+            "restrict_to must be a column and a list of its categories, such as "
+            f"('leiden', ['0']), got {restrict_to!r}."
+        )
     key, names = restrict_to
     if key not in adata.obs:
         raise ValueError(
             f"restrict_to names the column {key!r}, which adata.obs does not have. "
             f"It has {', '.join(map(str, adata.obs)) or 'none'}."
         )
-    found = adata.obs[key].astype(str)
+    found = _categories(adata, key)
     for name in names:
         if name not in set(found):
-            raise unknown_name(
-                f"category of adata.obs[{key!r}]", name, sorted(set(found))
-            )
+            known = sorted(set(found.dropna()))
+            raise unknown_name(f"category of adata.obs[{key!r}]", name, known)
     return np.flatnonzero(found.isin(list(names)))
+
+
+def _categories(adata: "AnnData", key: str) -> "Series[Any]":
+    """Return a column of categories as text, None where it is missing."""
+    found = adata.obs[key]
+    return found.astype(str).astype(object).where(found.notna(), None)
 
 
 def _count(data: Samples, affinity: Any, resolution: float | None) -> int:
@@ -255,8 +271,8 @@ def _write(
     if restrict_to is not None:
         column, old = restrict_to
         names = [f"{'-'.join(old)},{name}" for name in names]
-        labels[:] = adata.obs[column].astype(str)
-        others = sorted(set(labels) - set(old))
+        labels = _categories(adata, column)
+        others = sorted(set(labels.dropna()) - set(old))
     place = np.empty(len(model.sizes_) + 1, dtype=int)
     place[filled], place[-1] = np.arange(len(filled)), -1
     found = place[model.labels_]
@@ -265,7 +281,7 @@ def _write(
     for name in others:
         proba[name] = (labels == name).astype(float)
     proba.iloc[cells, len(others) :] = P / P.sum(axis=1, keepdims=True)
-    doubt = np.zeros(adata.n_obs)
+    doubt = np.where(labels.isna(), np.nan, 0.0)
     doubt[cells] = model.uncertainty_
     adata.obs[key] = pd.Categorical(labels, categories=list(proba.columns))
     adata.obs[f"{key}_uncertainty"] = doubt

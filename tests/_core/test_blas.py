@@ -4,12 +4,16 @@ import multiprocessing as mp
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401
+from scipy.sparse import eye_array
 from threadpoolctl import threadpool_info
 
 from lordclust._core import blas
 from lordclust._core.blas import one_blas_thread
+from lordclust.methods import DSN
+from lordclust.result import Run
 
 
 def blas_threads():
@@ -64,4 +68,20 @@ def test_a_process_forked_while_another_thread_enters():
         child.kill()
     assert not hung
     assert child.exitcode == 0
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize(("n", "serial"), [(60, True), (2300, False)])
+def test_small_fits_use_one_thread(monkeypatch, n, serial):
+    """Of methods with n x n matrices, X may be small where these are not."""
+    before, inside = blas_threads(), []
+
+    def solve(self, data, k, rngs):
+        inside.extend(blas_threads())
+        labels = np.arange(n) % k
+        yield Run(labels, 1.0, 1, True, [1.0])
+
+    monkeypatch.setattr(DSN, "_solve", solve)
+    DSN(2, affinity=lambda X: eye_array(len(X))).fit(np.zeros((n, 1)))
+    assert (set(inside) == {1}) is (serial or set(before) == {1})
     assert blas_threads() == before

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import signal
 
 import numpy as np
@@ -489,3 +490,19 @@ def test_a_list_of_edges_is_a_graph(run, tmp_path):
     result = run("fit", features, "-k", 2, "--method", "gmm")
     assert result.exit_code == 3
     assert "its features are sparse, but GMM needs dense ones" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "given", [("--method", "sc"), ("--cluster-sizes", 10), ("--proportions", "equal")]
+)
+def test_where_the_number_of_clusters_is_needed(run, points, given):
+    result = run("fit", points, *COLUMNS, *given)
+    assert result.exit_code == 2
+    assert "Pass the number of clusters, -k: only `lordclust fit`" in result.stderr
+
+
+def test_bounds_alone_lead_to_a_number_of_clusters(run, points):
+    """The suggested number was refused, though other numbers suit the bounds."""
+    result = run("fit", points, *COLUMNS, "--size-min", 0.09, "--size-max", 0.12)
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"^(9|10|11) clusters of ", result.stderr, re.M)

@@ -25,7 +25,7 @@ def test_the_commands_of_the_guide_run_as_it_says(run, tmp_path, monkeypatch):
     blocks = re.findall(r"```shell\n(.*?)```", page, flags=re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     results = [run(*shlex.split(line)[1:]) for line in lines]
-    assert len(results) == 26
+    assert len(results) == 27
     for result in results:
         assert result.exit_code == 0, result.stderr
     shown = [

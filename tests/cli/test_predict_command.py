@@ -133,6 +133,30 @@ def test_balanced_k_means_meets_sizes_of_a_batch(run, points, tmp_path):
     assert np.bincount(labels, minlength=3).tolist() == [25, 20, 0]
 
 
+def test_a_batch_meets_bounds(run, model, points):
+    def sizes(*options):
+        result = run("predict", model, points, *COLUMNS, *options)
+        assert result.exit_code == 0, result.stderr
+        labels = [int(row["label"]) for row in table(result.stdout)]
+        return np.bincount(labels, minlength=3).tolist()
+
+    assert sizes("--cluster-sizes", 15) == [15, 15, 15]
+    assert min(sizes("--size-min", 14)) >= 14
+    assert max(sizes("--size-max", 0.4)) <= 18
+    assert sizes("--size-min", 15, "--size-max", 15) == [15, 15, 15]
+    result = run("predict", model, points, *COLUMNS, "--size-max", 10)
+    assert result.exit_code == 3
+    assert "size_max does not suit 45 samples" in result.stderr
+
+
+def test_a_column_that_the_model_needs_is_missing(run, model, points):
+    text = points.read_text()
+    points.write_text(text.replace(text.split(",")[1], "other", 1))
+    result = run("predict", model, points)
+    assert result.exit_code == 3
+    assert "which the model was fitted to. Add it, or fit" in result.stderr
+
+
 def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, registry):
     register_method("kmeans", KMeans)
     result = run(
@@ -142,10 +166,19 @@ def test_classes_that_are_not_ours_cannot_be_saved(run, points, tmp_path, regist
     assert "cannot be saved" in result.stderr
 
 
-def test_shares_and_sizes_exclude_each_other(run, model, points):
-    result = run("predict", model, points, "--proportions", "model",
-                 "--cluster-sizes", "15,15,15")  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--proportions", "model", "--cluster-sizes", 15),
+        ("--proportions", "model", "--size-max", 15),
+        ("--cluster-sizes", 15, "--size-min", 15),
+        ("--outliers", "--size-min", 15),
+    ],
+)
+def test_shares_and_sizes_exclude_each_other(run, model, points, options):
+    result = run("predict", model, points, *options)
     assert result.exit_code == 2
+    assert "cannot be combined" in result.stderr
 
 
 def test_report_of_a_model(run, model, points, tmp_path):

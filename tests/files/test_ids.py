@@ -296,8 +296,20 @@ class TestWholeNumbers:
             "column 'people' with a different whole number in every row is a feature. "
             "Pass id_column if these are ids.",
         )
+        two = table(
+            tmp_path, "people,stars,x,y,z\n" + lines(gaps, np.c_[gaps, NUMBERS])
+        )
+        assert two.notes[0].startswith("columns 'people' and 'stars' with a different")
+        assert "in every row are features. Pass" in two.notes[0]
         few = "people,x,y,z\n" + lines(range(9), NUMBERS[:9])
         assert table(tmp_path, few).X.shape == (9, 4)
+
+    def test_row_numbers_before_names_leave_features_their_names(self, tmp_path):
+        """x was called Name, and y was called x."""
+        rows = [f"{i},Ann {i},{x},{y}" for i, (x, y, _) in enumerate(NUMBERS, 1)]
+        loaded = table(tmp_path, "\n".join(["customer,Name,x,y", *rows]))
+        assert (loaded.id_name, loaded.names) == ("customer", ["x", "y"])
+        np.testing.assert_array_equal(loaded.X, NUMBERS[:, :2])
 
     def test_padded_numbers_are_ids(self, tmp_path):
         padded = [f"{7 * i:04d}" for i in range(31)]

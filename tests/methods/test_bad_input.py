@@ -83,6 +83,15 @@ def test_a_column_of_text_is_named(kind, cells):
         BLoRD(2).fit(frame)
 
 
+@pytest.mark.parametrize("columns", [["since", "age"], ["since"]])
+def test_a_column_of_dates_is_named(columns):
+    pandas = pytest.importorskip("pandas")
+    days = np.arange(19_000, 19_004).astype("datetime64[D]")
+    frame = pandas.DataFrame({"since": days, "age": [1.0, 2, 3, 4]})[columns]
+    with pytest.raises(ValueError, match="The column 'since' of X holds dates or time"):
+        BLoRD(2).fit(frame)
+
+
 BAD_PARAMETERS = [
     ({"n_clusters": 0}, ValueError, "n_clusters must be an integer from 1 to"),
     ({"n_clusters": -2}, ValueError, "n_clusters must be an integer from 1 to"),

@@ -329,6 +329,27 @@ def test_the_chosen_number_of_clusters_must_suit_the_bounds():
         BLoRD(None, size_min=40).fit(X)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "counts"),
+    [
+        ({"size_min": 5, "size_max": 6}, [10, 11, 12]),
+        ({"size_max": 2}, [30]),
+        ({"size_min": 0.3}, [2, 3]),
+        ({"size_max": [30, 20, 10]}, [3]),
+    ],
+)
+def test_a_number_of_clusters_is_chosen_that_the_bounds_allow(bounds, counts):
+    """The suggested number was refused if clusters of these sizes need another one."""
+    model = BLoRD(None, **bounds).fit(X)
+    assert model.suggestion_.ks.tolist() == counts
+    assert model.n_clusters_ in counts
+
+
+def test_bounds_that_no_number_of_clusters_meets():
+    with pytest.raises(ValueError, match="5 clusters hold at most 55, and 6 at least"):
+        BLoRD(None, size_min=11, size_max=11).fit(X)
+
+
 def test_agreement_compares_labels_within_bounds():
     model = BLoRD(3, tau=0.3, proportions="equal", size_min=15, size_max=22).fit(X)
     found = model.agreement(2)

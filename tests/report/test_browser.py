@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from test_build import made_path
 
 from lordclust import BLoRD, layers, make_method, tau_path
@@ -571,6 +571,34 @@ def test_it_prints(browser, digits):
     opened(browser, digits, scheme="dark")
     assert len(browser.print_page()) > 20_000
     assert browser.get_log("browser") == []
+
+
+def test_rows_of_candidates_are_one_line_on_a_phone(browser, tmp_path):
+    """Sizes were broken after each number: rows of five lines, mostly white."""
+    model = BLoRD(5).fit(load_iris().data)
+    opened(browser, model.report().save(tmp_path / "r.html"), width=360)
+    browser.execute_script("document.querySelector('details').open = true")
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll tr')].map(e => e.clientHeight)"
+    )
+    assert len(heights) > 3
+    assert max(heights) < 50
+    wide = "return document.documentElement.scrollWidth"
+    assert browser.execute_script(wide) == 360
+
+
+def test_paper_shows_no_hints_for_the_screen(browser, tmp_path):
+    """A footer alone filled the last page, and hints spoke of a slider."""
+    X = make_blobs([40, 40, 40], cluster_std=0.1, random_state=0)[0]
+    path = tau_path(BLoRD(3).fit(X).affinity_matrix_, 3, keep="all")
+    opened(browser, write_report(tmp_path / "r.html", None, path, X=X))
+    hints = "#uncertain .screen, details, footer"
+    seen = [one.is_displayed() for one in browser.find_elements("css selector", hints)]
+    assert seen == [True] * 3
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    seen = [one.is_displayed() for one in browser.find_elements("css selector", hints)]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert seen == [False] * 3
 
 
 @pytest.mark.parametrize("k", [1, 2, 40, 300])

@@ -59,7 +59,10 @@ def test_incomplete_samples_and_categories_have_a_page():
     table = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 2, "a", "b")})
     for metric, samples in (("nan_euclidean", incomplete), ("gower", table)):
         model = BLoRD(3, metric=metric).fit(pd.DataFrame(samples).rename(columns=str))
-        assert model.report().html.startswith("<!")
+        html = model.report().html
+        assert html.startswith("<!")
+    assert "their first two principal components" in html  # of all columns
+    assert "kind=a" in html
 
 
 def test_similarities_need_no_samples():

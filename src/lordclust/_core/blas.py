@@ -41,8 +41,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def _controller() -> Any:
-    """Return the BLAS libraries of this process.
+def thread_pools(kind: str) -> Any:
+    """Return the BLAS or OpenMP libraries of this process.
 
     To find them takes 30 ms; scikit-learn looks for them as well, and keeps them.
     """
@@ -52,7 +52,7 @@ def _controller() -> Any:
         from sklearn.utils.parallel import _get_threadpool_controller as find
     except ImportError:  # pragma: no cover
         find = ThreadpoolController
-    return find().select(user_api="blas")
+    return find().select(user_api=kind)
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def one_blas_thread() -> Iterator[None]:
                     # Version 3.8 of threadpoolctl heeds only the first calling thread.
                     (getattr(one, "_real_set_num_threads", one.set_num_threads),
                      one.get_num_threads())
-                    for one in _controller().lib_controllers
+                    for one in thread_pools("blas").lib_controllers
                 ]  # fmt: skip
             for set_threads, _ in limit.saved:
                 set_threads(1)
@@ -83,12 +83,17 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def serial_if_small(method: Method) -> Method:
-    """Let a method of an estimator use one BLAS thread if its X is not large."""
+    """Let a method of an estimator use one BLAS thread if its X is not large.
+
+    For an estimator with n x n matrices (``max_dense``) their size counts.
+    """
 
     @wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         X = kwargs["X"] if len(args) < 2 else args[1]
-        if isinstance(size := getattr(X, "size", 0), int) and size >= LARGE:
+        dense = hasattr(args[0], "max_dense")
+        size = X.shape[0] ** 2 if dense else getattr(X, "size", 0)
+        if isinstance(size, int) and size >= LARGE:
             return method(*args, **kwargs)
         with one_blas_thread():
             return method(*args, **kwargs)

@@ -69,6 +69,12 @@ def check_columns(X: Any) -> None:
         )
     for name in getattr(X, "columns", ()):
         cells = np.asarray(X[name])
+        if cells.dtype.kind in "mM":
+            raise ValueError(
+                f"The column {name!r} of X holds dates or times, but features must be "
+                "numbers. Leave the column out, or pass days, for example by "
+                "frame['date'].astype('datetime64[s]').astype(int) / 86_400."
+            )
         try:
             cells.astype(np.float64)
         except (TypeError, ValueError):

@@ -239,6 +239,7 @@ def best_n_clusters(
     weight: FloatArray,
     max_clusters: int = MAX_CLUSTERS,
     *,
+    min_clusters: int = 2,
     n_jobs: int | None = -1,
 ) -> KSuggestion:
     """Compare 2 to ``max_clusters`` clusters of weighted samples.
@@ -253,6 +254,8 @@ def best_n_clusters(
         Weights of the samples.
     max_clusters : int, default=20
         Largest number of clusters, at most n/2.
+    min_clusters : int, default=2
+        Smallest number of clusters, even if larger than ``max_clusters``.
     n_jobs : int or None, default=-1
         Number of threads; all cores by default.
 
@@ -267,7 +270,8 @@ def best_n_clusters(
     """
     n = S.shape[0]
     last = min(check_count(max_clusters, "max_clusters"), max(2, n // 2), n)
-    ks = np.arange(min(2, last), last + 1)
+    first = min(2, last) if min_clusters <= 2 else min(min_clusters, n)
+    ks = np.arange(first, max(first, last) + 1)
     return _compared(S, X, weight, ks, n_jobs)
 
 

@@ -81,7 +81,8 @@ def parameters(
             f"The method {method} needs features, but INPUT contains similarities. Use "
             "another method, or pass features."
         )
-    if method != "blord":
+    sized = request.proportions not in (None, "auto") or request.cluster_sizes
+    if method != "blord" or sized:
         counted(request)
     known = METHODS[method].load()().get_params()
     given: dict[str, Any] = {"n_clusters": request.n_clusters}

@@ -335,7 +335,8 @@ def counted(request: FitRequest) -> int:
     """Return the number of clusters, for commands that cannot choose it."""
     if request.n_clusters is None:
         raise click.UsageError(
-            "-k auto is for `lordclust fit` with B-LoRD. Pass a number of clusters."
+            "Pass the number of clusters, -k: only `lordclust fit` with B-LoRD and "
+            "without given shares or sizes chooses it."
         )
     return request.n_clusters
 

@@ -12,6 +12,7 @@ from lordclust.cli.options import (
     input_options,
     numbers,
     result_option,
+    sizes,
 )
 from lordclust.cli.outputs import Outputs
 from lordclust.cli.progress import Display
@@ -34,9 +35,22 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--cluster-sizes",
-    type=numbers(int),
-    metavar="A,B,...|FILE",
+    type=sizes(int),
+    metavar="N|A,B,...|FILE",
     help="Number of samples of this batch in each cluster.",
+)
+@click.option(
+    "--size-min",
+    type=sizes(float),
+    metavar="N|A,B,...",
+    help="Least number of samples of this batch in a cluster, or share of them if "
+    "below 1.",
+)
+@click.option(
+    "--size-max",
+    type=sizes(float),
+    metavar="N|A,B,...",
+    help="Largest number, or share, of samples of this batch in a cluster.",
 )
 @click.option(
     "--outliers",
@@ -55,7 +69,9 @@ def predict(
     output: str | None,
     proba: str | None,
     proportions: list[float] | str | None,
-    cluster_sizes: list[int] | None,
+    cluster_sizes: int | list[int] | None,
+    size_min: float | list[float] | None,
+    size_max: float | list[float] | None,
     outliers: bool,
     join: bool,
     reading: InputOptions,
@@ -65,21 +81,28 @@ def predict(
     """Assign the samples in INPUT to the clusters of MODEL, made by `lordclust fit`.
 
     Each sample is treated independently. Its columns are read, filled and scaled like
-    those of the samples that the model was fitted to. With --proportions or
-    --cluster-sizes the labels of the batch meet them exactly.
+    those of the samples that the model was fitted to. With --proportions,
+    --cluster-sizes or bounds on the sizes the labels of the batch meet them exactly.
 
     \b
       lordclust fit old.csv -k 3 -o labels.csv --model m.lord
       lordclust predict m.lord new.csv -o new-labels.csv
     """
-    if proportions is not None and cluster_sizes is not None:
+    asked = {
+        "--proportions": proportions,
+        "--cluster-sizes": cluster_sizes,
+        "--size-min": size_min,
+        "--size-max": size_max,
+    }
+    exact = [name for name, value in asked.items() if value is not None]
+    if len(exact) > 1 and exact != ["--size-min", "--size-max"]:
         raise click.UsageError(
-            "--proportions and --cluster-sizes cannot be combined. Leave one out."
+            f"{exact[0]} and {exact[1]} cannot be combined. Leave one out."
         )
-    if outliers and (proportions is not None or cluster_sizes is not None):
+    if outliers and exact:
         raise click.UsageError(
-            "--outliers cannot be combined with --proportions or --cluster-sizes, "
-            "which assign every sample. Leave one out."
+            f"--outliers cannot be combined with {exact[0]}, which assigns every "
+            "sample. Leave one out."
         )
     targets = {"--output": output or "-", "--proba": proba}
     outputs = Outputs(targets, (model, input_), force=force)
@@ -100,11 +123,10 @@ def predict(
             raise InputError(
                 model, f"{name} computes no probabilities. Leave --proba out."
             )
-        exact = proportions is not None or cluster_sizes is not None
         if exact and not hasattr(saved.model, "assign"):
             raise InputError(
                 model,
-                f"{name} cannot meet --proportions or --cluster-sizes. Leave them out.",
+                f"{name} cannot meet {exact[0]}. Leave it out.",
             )
         if outliers and not hasattr(saved.model, "novelty"):
             raise InputError(
@@ -116,8 +138,9 @@ def predict(
         else:
             shares = None if proportions == "model" else proportions
             labels = saved.model.assign(
-                samples.X, proportions=shares, cluster_sizes=cluster_sizes
-            )
+                samples.X, proportions=shares, cluster_sizes=cluster_sizes,
+                size_min=size_min, size_max=size_max,
+            )  # fmt: skip
         writers = sample_writers(samples, labels, P, names=saved.clusters, join=join)
         outputs.write(writers, interrupts)
     line = _summary(samples, labels, len(saved.model.sizes_))

@@ -17,6 +17,7 @@ from scipy import sparse
 from lordclust._core.scales import different_scales
 from lordclust._core.typing import BoolArray, FloatArray, Json
 from lordclust.cli.samples import Samples, picked
+from lordclust.cli.unrelated import unrelated
 from lordclust.files import InputError
 from lordclust.files.table import Matrix, quoted, shortened
 
@@ -104,7 +105,18 @@ class Preparation:
             samples.names, samples.kinds, missing, fills, levels, scaling,
             _weight(scaling.apply(X)) if levels else 1.0,
         )  # fmt: skip
-        return made.apply(samples), made
+        prepared = made.apply(samples)
+        if not sparse.issparse(prepared.raw) and not samples.precomputed:
+            _say_unrelated(prepared, unrelated(prepared.raw, made._places()))
+        return prepared, made
+
+    def _places(self) -> dict[str, list[int]]:
+        """Return the features of each column of the table."""
+        names = self.names or [str(j) for j in range(self.d)]
+        places, end = {name: [j] for j, name in enumerate(names)}, self.d
+        for name, known in self.levels.items():
+            places[name] = list(range(end, end := end + len(known)))
+        return places
 
     @property
     def d(self) -> int:
@@ -293,6 +305,21 @@ def _say_filled(samples: Samples) -> None:
         samples.say(
             "missing values are filled by the median, or the most frequent category: "
             f"{shown}"
+        )
+
+
+def _say_unrelated(samples: Samples, names: Sequence[str]) -> None:
+    """Say which columns may only split clusters."""
+    shown = shortened([repr(name) for name in names])
+    if len(names) == 1:
+        samples.say(
+            f"column {shown} hardly depends on any other column, so that it may split "
+            "each cluster. Leave it out with --drop."
+        )
+    elif names:
+        samples.say(
+            f"columns {shown} hardly depend on any other column, so that they may "
+            "split each cluster. Leave them out with --drop."
         )
 
 

@@ -70,6 +70,7 @@ class SavedModel:
             levels = list(how.levels) or None
             reading = replace(reading, categorical=levels, missing=how.missing)
         kinds = dict(zip(names or (), (how and how.kinds) or (), strict=False))
+        kinds |= dict.fromkeys(how.levels if how else (), "category")
         kinds |= {} if self.id_name is None else {self.id_name: "id"}
         samples = read_samples(
             source, reading, precomputed=False, join=join, kinds=kinds

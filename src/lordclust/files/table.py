@@ -141,7 +141,14 @@ class Roles:
             return None if column is None else position(column, names, width, what)
 
         def places(columns: Listed, what: str) -> list[int]:
-            return [position(c, names, width, what) for c in listed(columns)]
+            wanted = listed(columns)
+            for column in wanted:
+                if column in options.kinds and column not in (names or ()):
+                    raise ContentError(
+                        f"there is no column {column!r}, which the model was fitted "
+                        "to. Add it, or fit the model without it."
+                    )
+            return [position(c, names, width, what) for c in wanted]
 
         ids = options.id_column
         if ids is None:
@@ -238,9 +245,11 @@ class Roles:
         roles = roles.set_aside({*self.aside, *texts})
         others = [self.title(features[p]) for p in distinct if p not in numbered]
         if 0 < len(others) <= _FEW and len(distinct) < X.shape[1]:
+            one = len(others) == 1
             roles = roles.noted(
-                f"column {' and '.join(others)} with a different whole number in every "
-                "row is a feature. Pass id_column (--id-column) if these are ids."
+                f"column{'' if one else 's'} {' and '.join(others)} with a different "
+                f"whole number in every row {'is a feature' if one else 'are features'}"
+                ". Pass id_column (--id-column) if these are ids."
             )
         return roles, np.delete(X, numbered, axis=1) if numbered else X, texts
 

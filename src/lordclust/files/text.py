@@ -363,7 +363,8 @@ class Columns:
         self._check_missing(X)
         square = self.roles.is_square(len(X))
         if self.first and not square and are_row_numbers(self.first):
-            self.roles, self.texts[0] = self.roles.set_aside([0]), self.first
+            aside = {0, *self.roles.aside}
+            self.roles, self.texts[0] = self.roles.set_aside(aside), self.first
             X = X if self.roles.requested is not None else X[:, 1:]
         self.roles, X, numbers = self.roles.without_row_numbers(X)
         self.texts |= numbers

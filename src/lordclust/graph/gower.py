@@ -1,5 +1,6 @@
 """Gower's distance between samples with numeric and categorical columns."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,24 @@ class Columns(NamedTuple):
                 scale = self.ranges[j] if self.ranges[j] > 0 else 1.0
                 parts.append(_numbers(column, names[j])[:, None] / scale)
         return np.ascontiguousarray(np.hstack(parts) / len(columns))
+
+    def decoded(self, Z: FloatArray) -> FloatArray:
+        """Return numbers in their own units, and a column of 0 and 1 per category."""
+        parts, start = [], 0
+        for scale, known in zip(self.ranges, self.categories, strict=True):
+            part = Z[:, start : start + max(1, len(known))]
+            scale = len(self.ranges) * (scale if scale > 0 else 1.0)
+            parts.append(np.where(part > 0, 1.0, 0.0) if known else part * scale)
+            start += len(known) + 1 if known else 1  # one for other categories
+        return np.hstack(parts)
+
+    def features(self, names: Sequence[object]) -> list[str]:
+        """Return the names of the decoded columns, such as age and city=Rome."""
+        return [
+            f"{name}={level}" if known else str(name)
+            for name, known in zip(names, self.categories, strict=True)
+            for level in known or ("",)
+        ]
 
 
 def _columns(X: Samples) -> tuple[list[object], list[npt.NDArray[Any]]]:

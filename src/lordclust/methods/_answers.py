@@ -361,7 +361,7 @@ class ProbabilityAnswers(
         if X is None:
             X = self._described()
             if feature_names is None and X is not None:
-                feature_names = getattr(self, "feature_names_in_", None)
+                feature_names = self._described_names()
         return make_profiles(
             X, self.labels_, self.membership_.shape[1],
             P=self.membership_, weight=self._weight, exemplars=self.exemplars_,
@@ -412,7 +412,7 @@ class ProbabilityAnswers(
         profiles = self.describe(X, feature_names, names=names, ids=ids)
         return explain_sample(
             int(i), self.labels_, self.membership_, self.affinity_matrix_,
-            self._described() if X is None else X, profiles,
+            self._described(fill=False) if X is None else X, profiles,
         )  # fmt: skip
 
     def report(self, **options: Any) -> "Report":
@@ -446,10 +446,24 @@ class ProbabilityAnswers(
         made: Report = import_module("lordclust.report").Report.of(self, **options)
         return made
 
-    def _described(self) -> Graph | None:
-        """Return the fitted samples, unless they are encoded or incomplete."""
-        unclear = self._has_metric("gower") or self._has_metric(NAN)
-        return None if unclear else self._samples
+    def _described(self, *, fill: bool = True) -> Graph | None:
+        """Return the fitted samples in their own units, missing values filled."""
+        from lordclust.profiles import filled
+
+        if self._has_metric("gower") and self._samples is not None:
+            return self._columns.decoded(self._samples)
+        if self._has_metric(NAN) and self._samples is not None and fill:
+            k = self.membership_.shape[1]
+            return filled(self._samples, self.labels_, k, self._weight)
+        return self._samples
+
+    def _described_names(self) -> Iterable[object] | None:
+        """Return the names of the features that are described, if they have any."""
+        names = getattr(self, "feature_names_in_", None)
+        if not self._has_metric("gower"):
+            return names
+        numbered = [f"x{j}" for j in range(len(self._columns.ranges))]
+        return self._columns.features(numbered if names is None else names)
 
     # -- shared steps -------------------------------------------------------------
 

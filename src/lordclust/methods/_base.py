@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lordclust._core.blas import serial_if_small
 from lordclust._core.typing import FloatArray, Graph, IntArray, Samples, Seed
 from lordclust._core.validation import (
     check_columns,
@@ -113,7 +114,7 @@ class Clusterer(NewSamples, SavedModel, ClusterMixin, BaseEstimator):
                 f"{str(error).splitlines()[0]} Fill in missing values, for example "
                 f"with sklearn.impute.SimpleImputer{hint}."
             ) from None
-        if found.dtype.kind == "O":  # of polars
+        if found.dtype.kind in "OMm":  # of polars, or dates alone
             check_columns(X)
         csr = sparse.issparse(found) and found.format == "csr"
         return narrowed(found) if csr else found
@@ -230,6 +231,7 @@ class RestartClusterer(Clusterer):
         X = self._check_X(X)
         return self._fit(X, check_n_clusters(self.n_clusters, X.shape[0]))
 
+    @serial_if_small
     def _fit(self, X: Graph, k: int, *weights: FloatArray) -> Self:
         """Cluster checked samples; ``weights`` are passed on to ``_solve``."""
         self._check_parameters()

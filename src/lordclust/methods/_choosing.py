@@ -20,6 +20,7 @@ from lordclust.methods._request import FitRequest, Samples
 from lordclust.methods._rounding import numbered
 from lordclust.result import Selection
 from lordclust.rounding.labels import canonical_order, membership_from
+from lordclust.rounding.transport import counts_within
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Problem
 from lordclust.solver.seeds import completed
@@ -35,12 +36,17 @@ LOG = logging.getLogger("lordclust.fit")
 def suggest_clusters(
     model: "DoublyStochasticClusterer", S: Graph, samples: Samples
 ) -> KSuggestion:
-    """Return the number of clusters with the most evidence, and all others."""
+    """Return the number of clusters with the most evidence, and all others.
+
+    They are those from 2 to 20 that bounds on the sizes allow, or the least.
+    """
     n = S.shape[0]
+    least, most = counts_within(model.size_min, model.size_max, n)
     weight = Omega.of(np.ones(1), n, check_weights(samples.weight, n)).weight
     graph_only = model._is_precomputed() or model._has_metric(NAN)
     X = None if graph_only else samples.X
-    return best_n_clusters(S, X, weight, MAX_CLUSTERS)
+    last = max(2, min(most, MAX_CLUSTERS))
+    return best_n_clusters(S, X, weight, last, min_clusters=least)
 
 
 def choose_partition(

@@ -50,7 +50,7 @@ from lordclust.rounding.labels import (
     row_entropy,
     top_entries,
 )
-from lordclust.rounding.transport import check_bounds
+from lordclust.rounding.transport import check_bounds, counts_within
 from lordclust.solver.engine import Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
@@ -214,6 +214,8 @@ class DoublyStochasticClusterer(
         """Return S, and what to solve on it; n_clusters=None is chosen on S."""
         if self.n_clusters is not None:  # errors first
             request = check_request(self, samples, self.n_clusters, checkpoint)
+        else:
+            counts_within(self.size_min, self.size_max, samples.X.shape[0])
         callbacks.begin(self)
         build = self._affinity()
         S = self._built(build, samples.X)
@@ -344,7 +346,8 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
     ----------
     n_clusters : int or None, default=8
         Number of clusters k. None: the number that :func:`lordclust.suggest_k` would
-        suggest, from 2 to 20. If it is n, each sample is a cluster of its own.
+        suggest, from 2 to 20, of those that ``size_min`` and ``size_max`` allow. If it
+        is n, each sample is a cluster of its own.
     tau : float or {"auto", "n", "blocks"}, default="auto"
         "auto": the labels with the most evidence, with calibrated probabilities. A
         number: B-LoRD at this tau, from soft (0) to hard (1). "n" and "blocks": the

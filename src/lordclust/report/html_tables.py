@@ -80,10 +80,8 @@ def table_html(rows: Sequence[Facts], marked: int | None = None) -> str:
     for i, row in enumerate(rows):
         body += '<tr class="kept">' if i == marked else "<tr>"
         for name in columns:
-            value, text = row.get(name), show(row.get(name))
-            kind = "long" if len(text) > LONG else ""
-            kind = "number" if isinstance(value, int | float | np.number) else kind
-            body += f'<td class="{kind}">' if kind else "<td>"
+            text = show(row.get(name))
+            body += '<td class="long">' if len(text) > LONG else "<td>"
             body += f"{inert_html(text)}</td>"
         body += "</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -59,7 +59,9 @@ class Report:
         described = options.pop("X", X)
         names = getattr(described, "columns", None)
         if names is None:
-            names = getattr(fitted, "feature_names_in_", None)
+            names = fitted._described_names()
+        # On the map all columns count alike, whatever their units.
+        X = fitted._samples if fitted._has_metric("gower") else X
         given = {"S": None, "names": names, "described": described, **options}
         return cls(report_html(model, path, X, **given))
 

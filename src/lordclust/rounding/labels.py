@@ -358,7 +358,7 @@ def _kmeans(X: FloatArray, seeds: FloatArray) -> KMeansLabels:
 
     first = np.sort(np.unique(seeds, axis=0, return_index=True)[1])
     model = KMeans(len(first), init=seeds[first], n_init=1, max_iter=1000)
-    with openmp():
+    with openmp(X.size * len(first)):
         model.fit(X)
     return KMeansLabels(model.labels_, float(model.inertia_), model.n_iter_)
 
@@ -368,7 +368,7 @@ def lloyd_labels(X: Graph, centres: FloatArray, max_iter: int) -> IntArray:
     from sklearn.cluster import KMeans
 
     model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter)
-    with openmp():
+    with openmp(X.size * len(centres)):
         labels = model.fit(X).labels_
     return np.asarray(labels, dtype=np.int64)
 

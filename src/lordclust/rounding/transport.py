@@ -207,6 +207,31 @@ def check_bounds(
     return Bounds(low, np.minimum(high, n))
 
 
+def counts_within(
+    size_min: ArrayLike | None, size_max: ArrayLike | None, n: int
+) -> tuple[int, int]:
+    """Return the least and the largest number of clusters that bounds allow.
+
+    Examples
+    --------
+    >>> counts_within(20, 25, 230)
+    (10, 11)
+    """
+    given = [np.size(b) for b in (size_min, size_max) if b is not None and np.ndim(b)]
+    if given:  # one for each cluster
+        return max(given), max(given)
+    low = _whole_bounds(0 if size_min is None else size_min, 1, n, "size_min").item()
+    high = _whole_bounds(n if size_max is None else size_max, 1, n, "size_max").item()
+    least, most = -(-n // max(high, 1)), n // max(low, 1)
+    if least > most and low <= high:
+        raise ValueError(
+            f"size_min and size_max do not suit {n} samples: {most} clusters hold at "
+            f"most {most * high}, and {least} at least {least * low}. Lower size_min, "
+            "or raise size_max."
+        )
+    return least, max(least, most)
+
+
 def _whole_bounds(value: ArrayLike, k: int, n: int, name: str) -> IntArray:
     """Return a bound for each cluster as whole numbers: shares are rounded inwards."""
     found = to_array(value, name)

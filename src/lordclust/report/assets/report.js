@@ -544,7 +544,7 @@
       item.append(button);
       return item;
     }));
-    if (!found.length) $("uncertain").append(make("li", "none", hint("All samples are certain.")));
+    if (!found.length) $("uncertain").append(nothing("All samples are certain."));
   }
 
   function drawPairs() {
@@ -556,10 +556,14 @@
       item.append(two, bar(share), make("span", "p", percent(share)));
       return item;
     }));
-    if (!found.length) $("pairs").append(make("li", "none", hint("No two clusters share samples.")));
+    if (!found.length) $("pairs").append(nothing("No two clusters share samples."));
   }
 
-  const hint = (text) => (frames > 1 && !nested ? `${text} Decrease tau to see more.` : text);
+  function nothing(text) {
+    const item = make("li", "none", text);
+    if (frames > 1 && !nested) item.append(make("span", "screen", " Decrease tau to see more."));
+    return item;
+  }
 
   // -- tau, or the number of clusters --------------------------------------------------
 
