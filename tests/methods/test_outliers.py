@@ -141,7 +141,9 @@ def test_prediction(model, noisy):
     np.testing.assert_array_equal(again == -1, model.labels_ == -1)
     assert (model.predict(IRIS) >= 0).all()
     new = IRIS[:3] + np.array([[0], [0.02], [50]])
-    np.testing.assert_array_equal(model.predict(new, outliers=True), [model.labels_[0], model.labels_[0], -1])
+    np.testing.assert_array_equal(
+        model.predict(new, outliers=True), [model.labels_[0], model.labels_[0], -1]
+    )
     plain = LoRD(3).fit(IRIS)  # nobody was left out: beyond all fitted samples
     assert (plain.predict(IRIS, outliers=True) >= 0).all()
     assert plain.predict(new, outliers=True)[2] == -1
