@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.validation import check_similarity
 from lordclust.choose.evidence import (
@@ -129,19 +128,10 @@ class WorkerSeeds(Seeds):
         super().__init__(*args)
         self.data = data
 
-    @lazy_property
-    def centres(self) -> IntArray | None:
-        """Labels of nearest centres, by k-means from those of the cut, if possible."""
-        sizes = np.bincount(self.cut, minlength=self.k)
-        if self.X is None or sizes.min() == 0:
-            return None
-        return self.data.centres(self.cut, self.k)
-
-    @lazy_property
-    def halves(self) -> IntArray | None:
-        """Labels of nearest centres, by k-means from clusters that are cut in half."""
-        labels = self.halved
-        return None if labels is None else self.data.centres(labels, self.k)
+    def from_centres(self, labels: IntArray) -> IntArray | None:
+        """Return labels of nearest centres by k-means, from labels if all are used."""
+        used = np.bincount(labels, minlength=self.k).min() > 0
+        return self.data.centres(labels, self.k) if used else None
 
 
 class Driver(BLoRD):
