@@ -137,8 +137,21 @@ class Evidence:
         # whichever of several threads comes first.
         labels = renamed(labels, self.k)
         key = labels.tobytes()
-        if key not in self._seen:
-            self._seen[key] = self._score(labels)
+        if key in self._seen:
+            return self._seen[key]
+        total = float(self.weight.sum())
+        sizes = np.bincount(labels, self.weight, minlength=self.k)
+        balance = entropy(sizes / total)
+        features = features_told(self.gain(labels, self.k) / total, balance)
+        surprise = [
+            total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
+        ]
+        if self.graph_only:
+            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
+        nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
+        self._seen[key] = Score(
+            min(surprise), balance, features, surprise[0], surprise[-1], nothing
+        )
         return self._seen[key]
 
     def gain(self, labels: IntArray, count: int | None = None) -> FloatArray:
@@ -157,21 +170,6 @@ class Evidence:
             return []
         Z = self.components[:, : int(gain.argmax()) + 1]
         return fitted_mixtures(Z, partitions, self.k, self.weight)
-
-    def _score(self, labels: IntArray) -> Score:
-        total = float(self.weight.sum())
-        sizes = np.bincount(labels, self.weight, minlength=self.k)
-        balance = entropy(sizes / total)
-        features = features_told(self.gain(labels, self.k) / total, balance)
-        surprise = [
-            total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
-        ]
-        if self.graph_only:
-            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
-        nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
-        return Score(
-            min(surprise), balance, features, surprise[0], surprise[-1], nothing
-        )
 
 
 def component_count(n: int, k: int) -> int:

@@ -106,21 +106,15 @@ def linkage_labels(tree: Graph, k: int, unevenness: float) -> IntArray | None:
     tree = tree.tocoo()
     order = np.argsort(tree.data)
     ends = tree.row[order].astype(np.int64), tree.col[order].astype(np.int64)
-    root = np.arange(tree.shape[0])
-    _merge(*ends, k, unevenness, root, *_sizes(len(root)), np.zeros(len(order), bool))
-    found, labels = np.unique(root, return_inverse=True)
-    return np.asarray(labels, dtype=np.int64) if len(found) == k else None
-
-
-def _sizes(n: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sizes of n single samples, how many clusters have each, and a list.
-
-    Sizes that occur are linked in increasing order: there are at most sqrt(2 n).
-    """
-    size = np.ones(n, np.int64)
+    n, root = tree.shape[0], np.arange(tree.shape[0])
+    # How many clusters have each size, and the next larger size that occurs: there are
+    # at most sqrt(2 n) of them.
     count, after = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
     count[1], after[0], after[1] = n, 1, n + 1
-    return size, count, after
+    size, used = np.ones(n, np.int64), np.zeros(len(order), bool)
+    _merge(*ends, k, unevenness, root, size, count, after, used)
+    found, labels = np.unique(root, return_inverse=True)
+    return np.asarray(labels, dtype=np.int64) if len(found) == k else None
 
 
 @partial(inlined, counts=False)
