@@ -37,6 +37,7 @@ from lordclust.graph.kernel import (
     check_samples,
     local_scales,
     self_tuning_weights,
+    typical_scale,
     unit_scale,
 )
 
@@ -242,7 +243,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         sigma = d[:, nth - 1]
         if (crowd := d[:, q - 1] == 0).any() and metric != "nan_euclidean":
             index, d, sigma = self._beyond_copies(X, metric, crowd, q, nth, (index, d))
-        sigma = self.scales_ = local_scales(sigma, d)
+        sigma = self.scales_ = local_scales(sigma, typical_scale(sigma, d))
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
         fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions, a diagonal
@@ -400,7 +401,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.n_neighbors is not None:
             q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
         near, sigma = precomputed.nearest_in(D, q, nth)
-        sigma = self.scales_ = local_scales(sigma, near.data)
+        sigma = self.scales_ = local_scales(sigma, typical_scale(sigma, near.data))
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))
