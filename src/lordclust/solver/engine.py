@@ -291,13 +291,6 @@ class Engine:
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
 
-    def _advance(
-        self, tid: int, n_threads: int, steps: int, max_iter: int, tol: float
-    ) -> None:
-        """Run the share of one thread in some iterations."""
-        s, work = self.shared, self.work[tid]
-        kernels.advance(s, work, *self._kinds, tid, n_threads, steps, max_iter, tol)
-
     # -- projection ---------------------------------------------------------------
 
     def _project(self) -> None:
@@ -431,18 +424,19 @@ class Engine:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
                 alone = ALONE // (self.n * self.k) - before
-                if T == 1 or alone > 0:
-                    few = steps if T == 1 else min(steps, alone)
-                    self._advance(0, 1, few, max_iter, tol)
+                n_used = 1 if alone > 0 else T
+                steps = steps if n_used == T else min(steps, alone)
+                shares: list[Any] = [
+                    (s, self.work[i], *self._kinds, i, n_used, steps, max_iter, tol)
+                    for i in range(n_used)
+                ]
+                if n_used == 1:
+                    kernels.advance(*shares[0])
                 else:
-                    futures = [
-                        pool.submit(self._advance, i, T, steps, max_iter, tol)
-                        for i in range(T)
-                    ]
-                    for future in futures:
-                        future.result()
-                done = max(1, int(s.slots[kernels.ITERATION]) - before)
-                self._seconds_per_step = (time.perf_counter() - start) / done
+                    for done in [pool.submit(kernels.advance, *one) for one in shares]:
+                        done.result()
+                taken = max(1, int(s.slots[kernels.ITERATION]) - before)
+                self._seconds_per_step = (time.perf_counter() - start) / taken
                 if callback is not None and callback(self.progress()):
                     break
         self.converged = bool(s.slots[kernels.STATUS] == rules.CONVERGED)
