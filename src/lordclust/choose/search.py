@@ -336,7 +336,7 @@ def cell_of(labels: IntArray, problem: Problem) -> Problem:
     """Return the problem whose shares are those of the labels."""
     omega = problem.omega
     sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
-    return problem.with_omega(replace(omega, mu=np.sqrt(sizes / sizes.sum())))
+    return replace(problem, omega=replace(omega, mu=np.sqrt(sizes / sizes.sum())))
 
 
 def _within(problem: Problem, one: Candidate, groups: Aggregate | None = None) -> Trail:
