@@ -124,7 +124,7 @@ class Evidence:
         self.graphs = [_weighted(graph, self.weight) for graph in graphs]
         self.components = np.zeros((n, 0))
         if X is not None and n_clusters > 1:
-            count = component_count(n, n_clusters)
+            count = max(n_clusters, affordable(n, n_clusters))  # more for mixtures
             scores = principal_components(X, self.weight, count)
             self.components = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
@@ -170,17 +170,6 @@ class Evidence:
             return []
         Z = self.components[:, : int(gain.argmax()) + 1]
         return fitted_mixtures(Z, partitions, self.k, self.weight)
-
-
-def component_count(n: int, k: int) -> int:
-    """Return how many principal components are looked at: more than k for mixtures.
-
-    Examples
-    --------
-    >>> component_count(150, 3), component_count(10_000, 100)
-    (5, 100)
-    """
-    return max(k, affordable(n, k))
 
 
 def features_told(gain: FloatArray, balance: float) -> float:

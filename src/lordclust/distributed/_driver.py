@@ -10,11 +10,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.validation import check_similarity
-from lordclust.choose.evidence import (
-    COVARIANCE_UP_TO,
-    N_COMPONENTS,
-    component_count,
-)
+from lordclust.choose.elliptical import affordable
+from lordclust.choose.evidence import COVARIANCE_UP_TO, N_COMPONENTS
 from lordclust.distributed._crew import Crew, LostError, again
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._samples import Origin, Tally
@@ -151,7 +148,7 @@ class Driver(BLoRD):
         if self._is_precomputed():
             S = check_similarity(S)
         elif any(self._automatic()):
-            X, scales = data.scores(component_count(crew.n, k)), data.scales()
+            X, scales = data.scores(max(k, affordable(crew.n, k))), data.scales()
         self.rows = WorkerRows(crew, omega.mu)
         self._seeds_from = partial(WorkerSeeds, data)
         exact = self._rounds_exactly(omega)
