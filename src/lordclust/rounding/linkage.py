@@ -1,13 +1,14 @@
 """Distances through dense regions, and single linkage with a limit on sizes."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from lordclust._core.jit import inlined, njit
+from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -15,7 +16,8 @@ TINY = float(np.finfo(np.float64).tiny)
 CORE = 5
 
 
-class Reach(NamedTuple):
+@dataclass(frozen=True)
+class Reach:
     """Mutual reachability distances of the edges of a neighbour graph.
 
     The core distance of a sample is that of its fifth neighbour. An edge is at least as
@@ -78,8 +80,9 @@ class Reach(NamedTuple):
         half = sparse.coo_array((weight, (self.i, self.j)), shape=(self.n, self.n))
         return half + half.T
 
+    @lazy_property
     def tree(self) -> Graph:
-        """Return the minimum spanning tree; edges are numbered, the shortest first."""
+        """The minimum spanning tree; edges are numbered, the shortest first."""
         rank = np.empty(len(self.i))
         rank[np.lexsort((self.distance, self.reach))] = np.arange(1, len(rank) + 1)
         edges = sparse.csr_matrix((rank, (self.i, self.j)), shape=(self.n, self.n))
@@ -100,7 +103,7 @@ def linkage_labels(tree: Graph, k: int, unevenness: float) -> IntArray | None:
     >>> from lordclust.graph import KNNGraph
     >>> graph = KNNGraph(2)
     >>> S = graph.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-    >>> linkage_labels(Reach.of(S, graph.scales_).tree(), 2, 0.5)
+    >>> linkage_labels(Reach.of(S, graph.scales_).tree, 2, 0.5)
     array([0, 0, 0, 1, 1, 1])
     """
     tree = tree.tocoo()

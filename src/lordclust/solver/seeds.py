@@ -117,7 +117,7 @@ class Seeds:
         if self.X is None or self.reach is None:
             return False
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
-        i, j = self._reach_tree.nonzero()
+        i, j = self.reach.tree.nonzero()
         inside = labels[i] == labels[j]
         i, j = i[inside], j[inside]
         longest = np.zeros(self.k)
@@ -176,11 +176,6 @@ class Seeds:
         return similarity_tree(self.S)
 
     @lazy_property
-    def _reach_tree(self) -> Graph:
-        """The spanning tree of the shortest distances, which must be known."""
-        return None if self.reach is None else self.reach.tree()
-
-    @lazy_property
     def reach(self) -> Reach | None:
         """Distances of neighbours, if the graph was computed from some."""
         return None if self.scales is None else Reach.of(self.S, self.scales)
@@ -190,7 +185,7 @@ class Seeds:
         """Labels of single linkage with a limit on sizes, by distances if known."""
         if self.reach is None:
             return None
-        return linkage_labels(self._reach_tree, self.k, UNEVENNESS)
+        return linkage_labels(self.reach.tree, self.k, UNEVENNESS)
 
     @lazy_property
     def gaps(self) -> IntArray | None:
@@ -198,7 +193,7 @@ class Seeds:
         if self.reach is None:
             return None
         least = smallest(self.S.shape[0], self.k)
-        return parts_of_tree(self._reach_tree, self.k, least)
+        return parts_of_tree(self.reach.tree, self.k, least)
 
     @lazy_property
     def centres(self) -> IntArray | None:
