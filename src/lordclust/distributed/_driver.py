@@ -141,7 +141,8 @@ class Driver(BLoRD):
     def fit_on(self, crew: Crew, origin: Origin | None) -> WorkerRows:
         """Fit to the samples or the graph of a crew; return the rows on workers."""
         data = WorkerData(crew, origin)
-        k, given = self.n_clusters, self.proportions
+        k: Any = self.n_clusters  # not None here
+        given = self.proportions
         given = None if isinstance(given, str) and given in EVEN else given
         omega, shares = make_omega(crew.n, k, given)
         S, X, scales = data.graph(), None, None

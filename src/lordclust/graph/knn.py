@@ -3,6 +3,7 @@
 import numbers
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -64,6 +65,7 @@ _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 Progress: TypeAlias = Callable[[float], object]
 
 
+@dataclass(eq=False, repr=False)
 class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Graph of q nearest neighbours with self-tuning weights [1]_.
 
@@ -174,28 +176,17 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int | None = None,
-        metric: str = "euclidean",
-        include_self: bool = False,
-        *,
-        scale_neighbor: int = 7,
-        n_jobs: int | None = -1,
-        search: str = "auto",
-        recall: float | None = None,
-        categorical: ArrayLike | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.include_self = include_self
-        self.scale_neighbor = scale_neighbor
-        self.n_jobs = n_jobs
-        self.search = search
-        self.recall = recall
-        self.categorical = categorical
+    n_neighbors: int | None = None
+    metric: str = "euclidean"
+    include_self: bool = False
+    _: KW_ONLY
+    scale_neighbor: int = 7
+    n_jobs: int | None = -1
+    search: str = "auto"
+    recall: float | None = None
+    categorical: ArrayLike | None = None
 
-    _extension: Any  # an Extension, None for distances
+    _extension: Any = field(init=False)  # an Extension, None for distances
 
     def build(self, X: Samples, *, callback: Progress | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
