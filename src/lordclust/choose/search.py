@@ -27,12 +27,7 @@ from lordclust.solver.omega import Omega
 from lordclust.solver.path import SHORT_FROM, late_taus, solve_at
 from lordclust.solver.problem import Problem
 from lordclust.solver.seeds import EVEN, Seeds, completed, smallest
-from lordclust.solver.solve import (
-    Limits,
-    is_large,
-    make_solver,
-    solve_from_labels,
-)
+from lordclust.solver.solve import Limits, is_large, make_solver, solve_from_labels
 from lordclust.solver.start import hard_start
 
 LOG = logging.getLogger("lordclust.fit")

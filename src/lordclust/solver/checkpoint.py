@@ -20,12 +20,7 @@ import scipy.sparse as sp
 
 from lordclust._core.typing import FloatArray, PathLike
 from lordclust._version import __version__
-from lordclust.files.archive import (
-    Arrays,
-    read_archive,
-    read_document,
-    write_archive,
-)
+from lordclust.files.archive import Arrays, read_archive, read_document, write_archive
 from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
 from lordclust.solver import kernels, rules

@@ -21,11 +21,7 @@ from lordclust.graph.normalize import scale_to_unit_sum
 from lordclust.solver import objective
 from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
-from lordclust.solver.spectrum import (
-    Spectrum,
-    find_spectrum,
-    remove_constant_diagonal,
-)
+from lordclust.solver.spectrum import Spectrum, find_spectrum, remove_constant_diagonal
 
 
 @dataclass(frozen=True)
