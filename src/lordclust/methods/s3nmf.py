@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -203,15 +203,6 @@ class S3NMF(RestartClusterer):
 # -- the three kinds of S: products with it, ||S||_F^2 and its largest entry ----------
 
 
-class Similarity(Protocol):
-    """The operations on S that the solver uses."""
-
-    square: float
-    largest: float
-
-    def __matmul__(self, V: FloatArray) -> FloatArray: ...
-
-
 class Given:
     """The given S."""
 
@@ -257,6 +248,9 @@ class Blend:
 
     def __matmul__(self, V: FloatArray) -> FloatArray:
         return np.asarray(self.F @ (self.F.T @ V))
+
+
+Similarity: TypeAlias = Given | Consensus | Blend
 
 
 # -- the result of a round -----------------------------------------------------------
