@@ -52,7 +52,7 @@ from lordclust.rounding.labels import (
     top_entries,
 )
 from lordclust.rounding.transport import check_bounds
-from lordclust.solver.engine import Solver
+from lordclust.solver.loop import Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
 from lordclust.solver.seeds import Seeds

@@ -24,7 +24,8 @@ from lordclust.files.archive import Arrays, read_archive, read_document, write_a
 from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
 from lordclust.solver import kernels, rules
-from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
+from lordclust.solver.engine import Engine, from_tiles, to_tiles
+from lordclust.solver.loop import Solver
 from lordclust.solver.objective import blord_step, lord_step
 from lordclust.solver.problem import Problem
 from lordclust.solver.spectrum import Spectrum

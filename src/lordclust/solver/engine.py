@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,62 +38,6 @@ class Progress:
 
 
 Callback = Callable[[Progress], Any]
-
-
-class Solver(Protocol):
-    """What paths and descents need of a solver, wherever its rows are.
-
-    ``S`` is None where no machine holds all of it.
-    """
-
-    n: int
-    k: int
-    omega: Omega
-    S: Graph
-
-    @property
-    def step(self) -> float:
-        """The step length."""
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last run reached its tolerance."""
-
-    @property
-    def passes(self) -> int:
-        """Passes over the rows in the last run."""
-
-    def put(self, V: FloatArray) -> None:
-        """Take V as the current iterate."""
-
-    def get(self) -> FloatArray:
-        """Return the current iterate."""
-
-    def projected(self) -> FloatArray:
-        """Return the current iterate, projected once more; change nothing."""
-
-    def mark(self) -> None:
-        """Remember the current iterate."""
-
-    def change(self) -> float:
-        """Return the relative change of V since the mark."""
-
-    def leave_saddle(self) -> None:
-        """Mix a random point into a V that has collapsed to 1 mu'/n."""
-
-    def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; reset momentum and counters."""
-
-    def progress(self) -> Progress:
-        """Return the iteration, objective and residual."""
-
-    def run(
-        self, tol: float, max_iter: int, callback: Callback | None = None
-    ) -> tuple[Progress, bool]:
-        """Run until the residual is at most ``tol``; return progress, and if it is."""
-
-    def history(self) -> FloatArray:
-        """Return the objective of each iteration of the last run."""
 
 
 def to_tiles(M: FloatArray, n_tiles: int) -> FloatArray:
