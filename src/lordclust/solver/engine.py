@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding.subspace import renumbering
 from lordclust.solver import kernels, rules
 from lordclust.solver.kernels import Shared, Work
 from lordclust.solver.lanes import ATOMIC, LANES
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle
 
-#: Below this many rows renumbering costs more than it saves.
-RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves. Until it has begun,
 #: one thread alone computes so many entries of V.
 THREADS_FROM, ALONE = 2000, 400_000
@@ -52,17 +50,6 @@ def from_tiles(tiles: FloatArray, n: int) -> FloatArray:
     """Return the first n rows kept in tiles."""
     rows = tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
     return np.ascontiguousarray(rows[:n])
-
-
-def renumbering(S: Graph) -> IntArray | None:
-    """Return an order of the samples that brings neighbours together, or None.
-
-    S V reads the rows of V of a sample's neighbours: they should be close in memory.
-    """
-    if not sp.issparse(S) or S.shape[0] < RENUMBER_FROM:
-        return None
-    order = reverse_cuthill_mckee(sp.csr_matrix(S), symmetric_mode=True)
-    return np.asarray(order, dtype=np.int64)
 
 
 def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
@@ -191,7 +178,7 @@ class Engine:
     ) -> None:
         self.n, self.k = omega.shape
         self.omega, self.S, self.dtype = omega, S, np.dtype(dtype)
-        self.order = renumbering(S) if S is not None else None
+        self.order = renumbering(S)
         if self.order is not None:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
