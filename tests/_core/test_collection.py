@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from lordclust._core import collection
 from lordclust._core.collection import paused
 from lordclust._core.compiling import Clock
 
@@ -79,7 +80,7 @@ def test_a_forked_process_collects():
     states = multiprocessing.get_context("fork").SimpleQueue()
     with paused():
         child = multiprocessing.get_context("fork").Process(
-            target=lambda: states.put((gc.isenabled(), paused().inside))
+            target=lambda: states.put((gc.isenabled(), collection._pause.inside))
         )
         child.start()
         child.join(60)

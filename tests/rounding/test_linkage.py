@@ -76,7 +76,7 @@ def test_the_genie_algorithm(rng, k, limit):
     # No two edges of the same length, as where both have the same core.
     D[found.i, found.j] = found.reach + 1e-9 * found.distance
     wanted = plain_genie(D + D.T, k, limit)
-    assert same_partition(linkage_labels(found.tree(), k, limit), wanted)
+    assert same_partition(linkage_labels(found.tree, k, limit), wanted)
 
 
 @given(generators(), st.integers(2, 6))
@@ -86,21 +86,21 @@ def test_without_a_limit_it_is_single_linkage(rng, k):
     D = np.zeros((25, 25))
     D[found.i, found.j] = found.reach + 1e-9 * found.distance
     wanted = cut_tree(linkage(squareform(D + D.T), "single"), k).ravel()
-    assert same_partition(linkage_labels(found.tree(), k, 1.0), wanted)
+    assert same_partition(linkage_labels(found.tree, k, 1.0), wanted)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_moons_that_touch(seed):
     X, y = make_moons(1500, noise=0.11, random_state=seed)
-    assert adjusted_rand_score(y, linkage_labels(reach_of(X).tree(), 2, 0.5)) > 0.95
+    assert adjusted_rand_score(y, linkage_labels(reach_of(X).tree, 2, 0.5)) > 0.95
 
 
 def test_more_components_than_clusters():
     X = np.repeat([0.0, 100.0, 200.0], 5)[:, None] + np.arange(15)[:, None] / 10
     found = reach_of(X, 2)
-    assert linkage_labels(found.tree(), 2, 0.5) is None
+    assert linkage_labels(found.tree, 2, 0.5) is None
     np.testing.assert_array_equal(
-        linkage_labels(found.tree(), 3, 0.5), np.repeat([0, 1, 2], 5)
+        linkage_labels(found.tree, 3, 0.5), np.repeat([0, 1, 2], 5)
     )
 
 
@@ -108,8 +108,8 @@ def test_more_components_than_clusters():
 def test_the_order_of_the_samples_does_not_matter(rng):
     X = rng.standard_normal((40, 2))
     order = rng.permutation(40)
-    one = linkage_labels(reach_of(X).tree(), 3, 0.5)
-    other = linkage_labels(reach_of(X[order]).tree(), 3, 0.5)
+    one = linkage_labels(reach_of(X).tree, 3, 0.5)
+    other = linkage_labels(reach_of(X[order]).tree, 3, 0.5)
     assert (one is None) == (other is None)
     assert one is None or same_partition(one[order], other)
 
@@ -127,12 +127,12 @@ def test_copies_of_a_sample():
     X = np.repeat([[0.0], [1.0]], 20, axis=0)
     found = reach_of(X)
     assert np.all(np.isfinite(found.similarity().data))
-    assert linkage_labels(found.tree(), 2, 0.5) is not None
+    assert linkage_labels(found.tree, 2, 0.5) is not None
 
 
 def test_gaps_may_leave_small_clusters_but_no_outliers():
     X = np.array([*range(12), *range(60, 67), 900], dtype=float)[:, None]
-    labels = parts_of_tree(reach_of(X, 19).tree(), 2, 3)
+    labels = parts_of_tree(reach_of(X, 19).tree, 2, 3)
     np.testing.assert_array_equal(labels, [0] * 12 + [1] * 8)
-    labels = parts_of_tree(reach_of(X, 19).tree(), 2, 1)
+    labels = parts_of_tree(reach_of(X, 19).tree, 2, 1)
     np.testing.assert_array_equal(labels, [0] * 19 + [1])

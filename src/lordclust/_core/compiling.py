@@ -35,7 +35,7 @@ class Clock:
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._since
-            self._pause.__exit__()
+            self._pause.__exit__(None, None, None)
 
     @contextmanager
     def silently(self) -> Iterator[None]:

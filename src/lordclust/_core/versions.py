@@ -17,11 +17,7 @@ def library_versions() -> dict[str, str]:
 
 def machine_facts() -> dict[str, str | int | None]:
     """Return the versions, the processor and its number of cores."""
-    return {
-        **library_versions(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-    }
+    return {**library_versions(), "processor": _processor(), "cores": os.cpu_count()}
 
 
 def _processor() -> str:

@@ -233,7 +233,7 @@ def _visited(walk: Walk, labels: IntArray, time: FloatArray, k: int) -> FloatArr
     time need less memory.
     """
     P = np.empty((len(labels), k))
-    groups = [np.arange(k)[some] for some in slices(k, COLUMNS)]
+    groups = np.split(np.arange(k), range(COLUMNS, k, COLUMNS))
     alone = walk if len(groups) == 1 else walk._replace(n_threads=1)
 
     def find(columns: IntArray) -> None:
@@ -311,29 +311,26 @@ def scaled_to_shares(
         error = s - p @ Q
         if np.abs(error / s).max() <= EXACT:
             break
-        _move(Q, p, s, _newton_step(Q, p, error))
+        _newton_step(Q, p, s, error)
     if Q is not P:
         P[:, used] = Q
     return P
 
 
-def _newton_step(Q: FloatArray, p: FloatArray, error: FloatArray) -> FloatArray:
-    """Return the change of the logarithms of the column scales."""
-    H = np.diag(p @ Q)
-    for rows in row_blocks(*Q.shape):
+def _newton_step(
+    Q: FloatArray, p: FloatArray, s: FloatArray, error: FloatArray
+) -> None:
+    """Scale the columns of Q by a Newton step, shorter if need be, in place."""
+    H, blocks = np.diag(p @ Q), row_blocks(*Q.shape)
+    for rows in blocks:
         H -= Q[rows].T @ (p[rows, None] * Q[rows])
     # Scales have a common factor; a cluster that nothing leaves can have any.
     ridge = 1e-14 * np.trace(H) / len(H) + 1e-300
     H += ridge * np.eye(len(H)) + np.full(H.shape, 1 / len(H) ** 2)
-    step = np.linalg.lstsq(H, error, rcond=None)[0]
-    return np.asarray(step - step.mean())
-
-
-def _move(Q: FloatArray, p: FloatArray, s: FloatArray, move: FloatArray) -> None:
-    """Scale Q by exp(move), or by less if the error would not decrease, in place."""
-    slope = float((s - p @ Q) @ move)
+    move = np.linalg.lstsq(H, error, rcond=None)[0]
+    move = move - move.mean()  # the change of the logarithms of the scales
+    slope = float(error @ move)
     length = min(1.0, 20 / max(np.abs(move).max(), 1e-300))
-    blocks = row_blocks(*Q.shape)
     for _ in range(40):
         scale = np.exp(length * (move - move.max()))
         total = np.concatenate([(Q[rows] * scale).sum(axis=1) for rows in blocks])

@@ -124,7 +124,7 @@ class Evidence:
         self.graphs = [_weighted(graph, self.weight) for graph in graphs]
         self.components = np.zeros((n, 0))
         if X is not None and n_clusters > 1:
-            count = component_count(n, n_clusters)
+            count = max(n_clusters, affordable(n, n_clusters))  # more for mixtures
             scores = principal_components(X, self.weight, count)
             self.components = whitened(scores, self.weight)
         everyone = np.zeros(n, dtype=np.int64)
@@ -137,8 +137,21 @@ class Evidence:
         # whichever of several threads comes first.
         labels = renamed(labels, self.k)
         key = labels.tobytes()
-        if key not in self._seen:
-            self._seen[key] = self._score(labels)
+        if key in self._seen:
+            return self._seen[key]
+        total = float(self.weight.sum())
+        sizes = np.bincount(labels, self.weight, minlength=self.k)
+        balance = entropy(sizes / total)
+        features = features_told(self.gain(labels, self.k) / total, balance)
+        surprise = [
+            total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
+        ]
+        if self.graph_only:
+            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
+        nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
+        self._seen[key] = Score(
+            min(surprise), balance, features, surprise[0], surprise[-1], nothing
+        )
         return self._seen[key]
 
     def gain(self, labels: IntArray, count: int | None = None) -> FloatArray:
@@ -157,32 +170,6 @@ class Evidence:
             return []
         Z = self.components[:, : int(gain.argmax()) + 1]
         return fitted_mixtures(Z, partitions, self.k, self.weight)
-
-    def _score(self, labels: IntArray) -> Score:
-        total = float(self.weight.sum())
-        sizes = np.bincount(labels, self.weight, minlength=self.k)
-        balance = entropy(sizes / total)
-        features = features_told(self.gain(labels, self.k) / total, balance)
-        surprise = [
-            total * neighbour_surprise(graph, labels, self.k) for graph in self.graphs
-        ]
-        if self.graph_only:
-            balance /= float(np.log(max(2, int((sizes > 0).sum()))))
-        nothing = NOTHING if len(surprise) > 1 else NOTHING_ALONE
-        return Score(
-            min(surprise), balance, features, surprise[0], surprise[-1], nothing
-        )
-
-
-def component_count(n: int, k: int) -> int:
-    """Return how many principal components are looked at: more than k for mixtures.
-
-    Examples
-    --------
-    >>> component_count(150, 3), component_count(10_000, 100)
-    (5, 100)
-    """
-    return max(k, affordable(n, k))
 
 
 def features_told(gain: FloatArray, balance: float) -> float:

@@ -27,12 +27,7 @@ from lordclust.solver.omega import Omega
 from lordclust.solver.path import SHORT_FROM, late_taus, solve_at
 from lordclust.solver.problem import Problem
 from lordclust.solver.seeds import EVEN, Seeds, completed, smallest
-from lordclust.solver.solve import (
-    Limits,
-    is_large,
-    make_solver,
-    solve_from_labels,
-)
+from lordclust.solver.solve import Limits, is_large, make_solver, solve_from_labels
 from lordclust.solver.start import hard_start
 
 LOG = logging.getLogger("lordclust.fit")
@@ -336,7 +331,7 @@ def cell_of(labels: IntArray, problem: Problem) -> Problem:
     """Return the problem whose shares are those of the labels."""
     omega = problem.omega
     sizes = np.bincount(labels, omega.weight, minlength=len(omega.mu))
-    return problem.with_omega(replace(omega, mu=np.sqrt(sizes / sizes.sum())))
+    return replace(problem, omega=replace(omega, mu=np.sqrt(sizes / sizes.sum())))
 
 
 def _within(problem: Problem, one: Candidate, groups: Aggregate | None = None) -> Trail:

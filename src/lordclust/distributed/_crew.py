@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import wraps
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from distributed import Client, Future, wait
@@ -35,16 +35,6 @@ class GoneError(Exception):
     """Workers were lost, and no copy is left: the fit must start again."""
 
 
-class Source(Protocol):
-    """Where a block of rows comes from, as often as it is needed."""
-
-    def deliver(self, client: Client, to: "Member", block: int) -> Future:
-        """Have a keeper take the block; return a future of its shape."""
-
-    def content(self, client: Client) -> Any:
-        """Return the block on the driver."""
-
-
 class Member(NamedTuple):
     """A keeper: its worker's address, its own name, and the actor."""
 
@@ -63,7 +53,7 @@ class Crew:
     def __init__(
         self,
         client: Client,
-        sources: list[Source],
+        sources: "list[Source]",
         *,
         graph: bool,
         build: Callable[["Crew", IntArray], None] | None = None,
@@ -338,3 +328,7 @@ class Computed(NamedTuple):
     def content(self, client: Client) -> Any:
         """Have dask bring the chunk to the driver."""
         return self.future.result()
+
+
+#: Where a block of rows comes from, as often as it is needed.
+Source: TypeAlias = InMemory | OnDisk | Computed

@@ -8,14 +8,10 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 from lordclust._core.validation import check_similarity
-from lordclust.choose.evidence import (
-    COVARIANCE_UP_TO,
-    N_COMPONENTS,
-    component_count,
-)
+from lordclust.choose.elliptical import affordable
+from lordclust.choose.evidence import COVARIANCE_UP_TO, N_COMPONENTS
 from lordclust.distributed._crew import Crew, LostError, again
 from lordclust.distributed._rows import WorkerAscent, WorkerRows
 from lordclust.distributed._samples import Origin, Tally
@@ -129,19 +125,10 @@ class WorkerSeeds(Seeds):
         super().__init__(*args)
         self.data = data
 
-    @lazy_property
-    def centres(self) -> IntArray | None:
-        """Labels of nearest centres, by k-means from those of the cut, if possible."""
-        sizes = np.bincount(self.cut, minlength=self.k)
-        if self.X is None or sizes.min() == 0:
-            return None
-        return self.data.centres(self.cut, self.k)
-
-    @lazy_property
-    def halves(self) -> IntArray | None:
-        """Labels of nearest centres, by k-means from clusters that are cut in half."""
-        labels = self.halved
-        return None if labels is None else self.data.centres(labels, self.k)
+    def from_centres(self, labels: IntArray) -> IntArray | None:
+        """Return labels of nearest centres by k-means, from labels if all are used."""
+        used = np.bincount(labels, minlength=self.k).min() > 0
+        return self.data.centres(labels, self.k) if used else None
 
 
 class Driver(BLoRD):
@@ -154,14 +141,15 @@ class Driver(BLoRD):
     def fit_on(self, crew: Crew, origin: Origin | None) -> WorkerRows:
         """Fit to the samples or the graph of a crew; return the rows on workers."""
         data = WorkerData(crew, origin)
-        k, given = self.n_clusters, self.proportions
+        k: Any = self.n_clusters  # not None here
+        given = self.proportions
         given = None if isinstance(given, str) and given in EVEN else given
         omega, shares = make_omega(crew.n, k, given)
         S, X, scales = data.graph(), None, None
         if self._is_precomputed():
             S = check_similarity(S)
         elif any(self._automatic()):
-            X, scales = data.scores(component_count(crew.n, k)), data.scales()
+            X, scales = data.scores(max(k, affordable(crew.n, k))), data.scales()
         self.rows = WorkerRows(crew, omega.mu)
         self._seeds_from = partial(WorkerSeeds, data)
         exact = self._rounds_exactly(omega)

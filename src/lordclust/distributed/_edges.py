@@ -5,7 +5,7 @@ import numpy as np
 from lordclust._core.typing import FloatArray, IntArray
 from lordclust.distributed import _neighbours as neighbours
 from lordclust.distributed._samples import SampleKeeper
-from lordclust.graph.kernel import with_copies
+from lordclust.graph.kernel import local_scales
 
 
 class EdgeKeeper(SampleKeeper):
@@ -51,7 +51,7 @@ class EdgeKeeper(SampleKeeper):
     async def floor_widths(self, targets: IntArray, typical: float | None) -> None:
         """Raise small widths, given the typical one; without it all are 1."""
         for block in set(self.scales) & set(targets.tolist()):
-            self.scales[block] = with_copies(self.scales[block], typical)
+            self.scales[block] = local_scales(self.scales[block], typical)
 
     async def lend_widths(self, block: int, rows: IntArray) -> FloatArray:
         """Return widths of rows of a block."""

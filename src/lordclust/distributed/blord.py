@@ -1,6 +1,7 @@
 """B-LoRD for samples, or similarities, in blocks of rows on many machines."""
 
 import os
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -58,6 +59,7 @@ FOUND = (
 )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
 class BLoRD(BaseEstimator):
     """Block-diagonal low-rank doubly stochastic clustering, on many machines.
 
@@ -143,34 +145,19 @@ class BLoRD(BaseEstimator):
     array([3, 1, 1, ..., 0, 2, 2])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        tau: Any = "auto",
-        proportions: Any = "auto",
-        rounding: str | None = None,
-        outliers: Any = None,
-        affinity: Any = "knn",
-        start: str = "auto",
-        n_init: Any = "auto",
-        max_iter: int = 4000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        client: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.tau = tau
-        self.proportions = proportions
-        self.rounding = rounding
-        self.outliers = outliers
-        self.affinity = affinity
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.client = client
+    n_clusters: int = 8
+    _: KW_ONLY
+    tau: Any = "auto"
+    proportions: Any = "auto"
+    rounding: str | None = None
+    outliers: Any = None
+    affinity: Any = "knn"
+    start: str = "auto"
+    n_init: Any = "auto"
+    max_iter: int = 4000
+    tol: float = 1e-4
+    random_state: Any = None
+    client: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.

@@ -211,7 +211,7 @@ def _name_of_samples(names: list[str], options: ReadOptions) -> str:
         known = shortened(names) or "none"
         raise ContentError(
             f"there is no array {name!r}; the arrays are: {known}. Select one with "
-            'columns="array:NAME".',
+            'columns="array:NAME".'
         )
     return name
 
@@ -228,7 +228,7 @@ def _sparse_matrix(load: Callable[[str], Array]) -> Matrix:
     if kind not in ("csr", "csc"):
         raise ContentError(
             f"it holds a sparse matrix of format {kind!r}, but only csr, csc and coo "
-            "can be read. Save it with scipy.sparse.save_npz(path, X.tocsr()).",
+            "can be read. Save it with scipy.sparse.save_npz(path, X.tocsr())."
         )
     parts = (data, load("indices"), load("indptr"))
     make = sparse.csr_array if kind == "csr" else sparse.csc_array

@@ -72,10 +72,7 @@ def _edge(words: list[str], place: int) -> tuple[str, str, float]:
 
 
 def _joined(
-    ids: list[str],
-    ends: IntArray,
-    weights: FloatArray,
-    places: Sequence[int],
+    ids: list[str], ends: IntArray, weights: FloatArray, places: Sequence[int]
 ) -> Matrix:
     """Return the symmetric graph with the larger weight of the two directions."""
     n = len(ids)

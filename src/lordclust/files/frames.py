@@ -11,11 +11,7 @@ from lordclust._core.typing import FloatArray
 from lordclust._core.validation import extra
 from lordclust.files.error import OBJECT, ContentError, allowance, check_unpacked
 from lordclust.files.hdf5 import check_hdf5
-from lordclust.files.ids import (
-    are_row_numbers,
-    is_whole,
-    names_ids,
-)
+from lordclust.files.ids import are_row_numbers, is_whole, names_ids
 from lordclust.files.source import Source
 from lordclust.files.table import (
     Matrix,
@@ -236,6 +232,6 @@ def _entry(entries: Mapping[str, Any], key: str, what: str) -> Any:
         known = shortened(list(entries)) or "none"
         raise ContentError(
             f"there is no {what} entry {key!r}; there are: {known}. Select one with "
-            f'columns="{what}:NAME".',
+            f'columns="{what}:NAME".'
         )
     return entries[key]

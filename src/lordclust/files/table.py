@@ -275,9 +275,7 @@ class Roles:
         return replace(self, notes=(*self.notes, note))
 
     def with_ids(
-        self,
-        texts: Callable[[int], Sequence[str]],
-        index: Sequence[str] = (),
+        self, texts: Callable[[int], Sequence[str]], index: Sequence[str] = ()
     ) -> Self:
         """Return the roles with the first column set aside as ids, if all differ.
 
@@ -362,7 +360,7 @@ def position(column: str | int, names: list[str] | None, width: int, what: str) 
         if names.count(str(column)) > 1:
             raise ContentError(
                 f"{what} is {column!r}, but {names.count(str(column))} columns have "
-                "that name. Rename them, or pass positions from 0.",
+                "that name. Rename them, or pass positions from 0."
             )
         return names.index(str(column))
     if str(column).isdecimal() and int(column) < width:
@@ -451,7 +449,7 @@ def _real(X: Matrix) -> Matrix:
     if X.ndim != 2:
         raise ContentError(
             f"the data have shape {X.shape}, but a table of samples and features is "
-            "needed. Reshape them with X.reshape(len(X), -1).",
+            "needed. Reshape them with X.reshape(len(X), -1)."
         )
     if X.dtype.kind not in "biuf":
         raise ContentError(

@@ -65,7 +65,7 @@ def _read(source: Source, options: ReadOptions, delimiters: str) -> Table:
                 raise ContentError(
                     f"it looks like one column of numbers with decimal commas, such as "
                     f"{quoted(head[-1].strip())}. Write points, or semicolons between "
-                    "columns.",
+                    "columns."
                 )
             rows = _rows(chain(head, lines), delimiter)
             return collected(rows, options, worded, delimiter == ";")

@@ -320,7 +320,7 @@ def _check_units(column: _Column, units: Sequence[str]) -> None:
     raise ContentError(
         f"column {column.title} holds different units: {column.first(column.present)} "
         f"and {column.first(np.array(units) != first)}. Convert them to one, or "
-        "leave the column out with drop (--drop).",
+        "leave the column out with drop (--drop)."
     )
 
 

@@ -100,13 +100,9 @@ def _rows(
     col0: int, best: FloatArray, who: IntArray, pool: ThreadPoolExecutor,
 ) -> None:  # fmt: skip
     """Scan a tile for its rows, on all threads."""
-
-    def task(p: slice) -> None:
-        kernels.scan_rows(
-            tile[p], row_norms[p], col_norms, own[p], col0, best[p], who[p]
-        )
-
-    _each_part(pool, len(tile), task)
+    _each_part(pool, len(tile), lambda p: kernels.scan_rows(
+        tile[p], row_norms[p], col_norms, own[p], col0, best[p], who[p]
+    ))  # fmt: skip
 
 
 def _cols(
@@ -114,13 +110,9 @@ def _cols(
     limits: FloatArray, best: FloatArray, who: IntArray, pool: ThreadPoolExecutor,
 ) -> None:  # fmt: skip
     """Scan a tile for its columns, on all threads."""
-
-    def task(p: slice) -> None:
-        kernels.scan_cols(
-            tile[:, p], row_norms, col_norms[p], own, limits[p], best[p], who[p]
-        )
-
-    _each_part(pool, tile.shape[1], task)
+    _each_part(pool, tile.shape[1], lambda p: kernels.scan_cols(
+        tile[:, p], row_norms, col_norms[p], own, limits[p], best[p], who[p]
+    ))  # fmt: skip
 
 
 def _measured(

@@ -10,7 +10,7 @@ from lordclust._core.fork import openmp
 from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
 from lordclust.graph.euclidean import SEARCH_SPACES
-from lordclust.graph.kernel import local_scales, unit_scale
+from lordclust.graph.kernel import local_scales, typical_scale, unit_scale
 from lordclust.graph.knn import SPARE, KNNGraph, find_nearest, nearest_of
 from lordclust.graph.row_blocks import slices, squared_norms
 
@@ -91,7 +91,7 @@ class Extension:
         _, d, _ = find_nearest(
             self.X, self.nth, self.metric, search=self.how, recall=self.recall
         )
-        self.sigma = local_scales(d[:, -1], d)
+        self.sigma = local_scales(d[:, -1], typical_scale(d[:, -1], d))
         self.search = search  # set last: it marks that everything is ready
 
     def _frame(self) -> tuple[float, FloatArray | float, float]:

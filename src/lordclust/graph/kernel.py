@@ -120,7 +120,8 @@ def self_tuning_kernel(X: Samples, scale_neighbor: int = 7) -> FloatArray:
     D = np.sqrt(_squared_distances(X, unit_scale(X)))
     nth = min(check_count(scale_neighbor, "scale_neighbor"), len(D) - 1)
     # Position 0 of a sorted row is a zero: the point itself or a copy of it.
-    sigma = local_scales(np.partition(D, nth, axis=1)[:, nth], D)
+    sigma = np.partition(D, nth, axis=1)[:, nth]
+    sigma = local_scales(sigma, typical_scale(sigma, D))
     return self_tuning_weights(D, sigma[:, None], sigma[None, :])
 
 
@@ -134,19 +135,14 @@ def self_tuning_weights(
     return weights
 
 
-def local_scales(sigma: FloatArray, distances: FloatArray) -> FloatArray:
+def local_scales(sigma: FloatArray, typical: float | None) -> FloatArray:
     """Return the local scales of samples, given those of their distances.
 
     A sample with seven copies has sigma = 0, which says nothing about how far its other
-    neighbours are: it gets the median, as a small scale would cut it off from all of
-    them. Other scales are at least 1e-3 of the median.
+    neighbours are: it gets the typical scale, as a small one would cut it off from all
+    of them. Other scales are at least 1e-3 of that. ``typical`` is that of
+    :func:`typical_scale`.
     """
-    typical = typical_scale(sigma, distances)
-    return with_copies(sigma, typical)
-
-
-def with_copies(sigma: FloatArray, typical: float | None) -> FloatArray:
-    """Return scales in which zeros are replaced by the typical one; None means 1."""
     if typical is None:  # only copies among the neighbours: all weights are 1
         return np.ones_like(sigma)
     floor = max(SCALE_FLOOR * typical, np.nextafter(0.0, 1.0))

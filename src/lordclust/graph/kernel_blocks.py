@@ -5,7 +5,12 @@ from scipy import sparse
 
 from lordclust._core.typing import FloatArray, Graph, IntArray, Samples
 from lordclust._core.validation import check_count
-from lordclust.graph.kernel import check_samples, local_scales, unit_scale
+from lordclust.graph.kernel import (
+    check_samples,
+    local_scales,
+    typical_scale,
+    unit_scale,
+)
 from lordclust.graph.knn import nearest
 from lordclust.graph.row_blocks import scaled_blocks, slices
 
@@ -51,7 +56,8 @@ class KernelBlocks:
         nth = min(check_count(scale_neighbor, "scale_neighbor"), n - 1)
         unit = unit_scale(X)
         d = nearest(X, nth)[1]
-        sigma = local_scales(d[:, -1], d if d.any() else _sample_distances(X, unit))
+        every = d if d.any() else _sample_distances(X, unit)
+        sigma = local_scales(d[:, -1], typical_scale(d[:, -1], every))
         origin: FloatArray | float = 0.0  # a distant origin would lose precision
         if not sparse.issparse(X):
             blocks = scaled_blocks(X, unit, TILE_COLS)

@@ -3,6 +3,7 @@
 import numbers
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -37,6 +38,7 @@ from lordclust.graph.kernel import (
     check_samples,
     local_scales,
     self_tuning_weights,
+    typical_scale,
     unit_scale,
 )
 
@@ -63,6 +65,7 @@ _CHUNK_NUMBERS = 1 << 17  # differences that stay in the processor's cache
 Progress: TypeAlias = Callable[[float], object]
 
 
+@dataclass(eq=False, repr=False)
 class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Graph of q nearest neighbours with self-tuning weights [1]_.
 
@@ -173,28 +176,17 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_neighbors: int | None = None,
-        metric: str = "euclidean",
-        include_self: bool = False,
-        *,
-        scale_neighbor: int = 7,
-        n_jobs: int | None = -1,
-        search: str = "auto",
-        recall: float | None = None,
-        categorical: ArrayLike | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.include_self = include_self
-        self.scale_neighbor = scale_neighbor
-        self.n_jobs = n_jobs
-        self.search = search
-        self.recall = recall
-        self.categorical = categorical
+    n_neighbors: int | None = None
+    metric: str = "euclidean"
+    include_self: bool = False
+    _: KW_ONLY
+    scale_neighbor: int = 7
+    n_jobs: int | None = -1
+    search: str = "auto"
+    recall: float | None = None
+    categorical: ArrayLike | None = None
 
-    _extension: Any  # an Extension, None for distances
+    _extension: Any = field(init=False)  # an Extension, None for distances
 
     def build(self, X: Samples, *, callback: Progress | None = None) -> Graph:
         """Return the similarity graph of the samples in X.
@@ -242,7 +234,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         sigma = d[:, nth - 1]
         if (crowd := d[:, q - 1] == 0).any() and metric != "nan_euclidean":
             index, d, sigma = self._beyond_copies(X, metric, crowd, q, nth, (index, d))
-        sigma = self.scales_ = local_scales(sigma, d)
+        sigma = self.scales_ = local_scales(sigma, typical_scale(sigma, d))
         index = index[:, :q]
         weights = self_tuning_weights(d[:, :q], sigma[:, None], sigma[index])
         fits = 2 * n * (q + 1) <= np.iinfo(np.int32).max  # both directions, a diagonal
@@ -400,7 +392,7 @@ class KNNGraph(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.n_neighbors is not None:
             q = check_count(self.n_neighbors, "n_neighbors") - int(self.include_self)
         near, sigma = precomputed.nearest_in(D, q, nth)
-        sigma = self.scales_ = local_scales(sigma, near.data)
+        sigma = self.scales_ = local_scales(sigma, typical_scale(sigma, near.data))
         i = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         near.data = self_tuning_weights(near.data, sigma[i], sigma[near.indices])
         return _joined(near, diagonal=float(self.include_self))

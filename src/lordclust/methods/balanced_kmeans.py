@@ -1,6 +1,7 @@
 """k-means with exact cluster sizes, or bounds on them."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import NamedTuple, Self
 
@@ -27,6 +28,7 @@ from lordclust.rounding.transport import (
 FRESH = 3
 
 
+@dataclass(eq=False, repr=False)
 class BalancedKMeans(SizedBatches, RestartClusterer):
     """k-means whose clusters have exactly the given sizes, or sizes within bounds.
 
@@ -107,32 +109,19 @@ class BalancedKMeans(SizedBatches, RestartClusterer):
 
     takes_graph = False
 
-    cluster_centers_: FloatArray
+    cluster_centers_: FloatArray = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        cluster_sizes: ArrayLike | None = None,
-        proportions: ArrayLike | None = None,
-        size_min: ArrayLike | None = None,
-        size_max: ArrayLike | None = None,
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.cluster_sizes = cluster_sizes
-        self.proportions = proportions
-        self.size_min = size_min
-        self.size_max = size_max
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    cluster_sizes: ArrayLike | None = None
+    proportions: ArrayLike | None = None
+    size_min: ArrayLike | None = None
+    size_max: ArrayLike | None = None
+    n_init: int | str = "auto"
+    max_iter: int = 300
+    tol: float = 1e-6
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """DBSC: discrete and balanced spectral clustering."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from lordclust.rounding.spectral import normalized_affinity, normalized_eigenvec
 POWER_STEPS = 15
 
 
+@dataclass(eq=False, repr=False)
 class DBSC(RestartClusterer):
     """Discrete and balanced spectral clustering.
 
@@ -96,34 +98,19 @@ class DBSC(RestartClusterer):
     (150, 3)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        alpha: float = 0.01,
-        beta: float = 0.001,
-        indicator: str = "scaled",
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.indicator = indicator
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    alpha: float = 0.01
+    beta: float = 0.001
+    indicator: str = "scaled"
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    n_init: int | str = "auto"
+    max_iter: int = 100
+    tol: float = 1e-6
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

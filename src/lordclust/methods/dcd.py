@@ -1,6 +1,7 @@
 """DCD: a doubly stochastic matrix of k clusters that fits S by relative entropy."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -36,6 +37,7 @@ class Descent(NamedTuple):
     history: FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class DCD(RestartClusterer):
     """Data-cluster-data random walks: a Kullback-Leibler fit of S.
 
@@ -127,34 +129,19 @@ class DCD(RestartClusterer):
     (150, 3)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        init: str | ArrayLike = "ncut",
-        alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0),
-        n_init: int | str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        algorithm: str = "fast",
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.init = init
-        self.alphas = alphas
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.algorithm = algorithm
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    init: str | ArrayLike = "ncut"
+    alphas: Sequence[float] = (1.0, 1.2, 2.0, 5.0)
+    n_init: int | str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-4
+    algorithm: str = "fast"
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

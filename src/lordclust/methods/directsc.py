@@ -1,6 +1,7 @@
 """DirectSC: a graph with exactly k components, learned from the given one."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from lordclust.rounding.spectral import (
 FIRST_LAM = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class DirectSC(RestartClusterer):
     """Direct spectral clustering: the labels are the components of a learned graph.
 
@@ -107,30 +109,17 @@ class DirectSC(RestartClusterer):
     3
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        lam: float | str = "auto",
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        max_iter: int = 30,
-        tol: float = 1e-6,
-        n_init: int | str = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lam = lam
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    lam: float | str = "auto"
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    max_iter: int = 30
+    tol: float = 1e-6
+    n_init: int | str = "auto"
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """DSDC: k-means on distances scaled to a doubly stochastic matrix."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ ROUNDING = 1e-13
 BLOCK_ROWS = 4096
 
 
+@dataclass(eq=False, repr=False)
 class DSDC(EmbeddingMixin, RestartClusterer):
     """Doubly stochastic distance clustering.
 
@@ -106,24 +108,14 @@ class DSDC(EmbeddingMixin, RestartClusterer):
     takes_graph = False
     takes_sparse = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        sphere: str = "exact",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-10,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.sphere = sphere
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    sphere: str = "exact"
+    n_init: int | str = "auto"
+    max_iter: int = 100
+    tol: float = 1e-10
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

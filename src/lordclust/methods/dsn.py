@@ -1,5 +1,7 @@
 """DSN: the nearest doubly stochastic matrix."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from lordclust._core.typing import Affinity, Graph, Seed
@@ -8,6 +10,7 @@ from lordclust.methods._solvers.birkhoff import SOLVERS, nearest_ds
 from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepare
 
 
+@dataclass(eq=False, repr=False)
 class DSN(PreparedClusterer):
     """Doubly stochastic normalisation.
 
@@ -66,36 +69,20 @@ class DSN(PreparedClusterer):
     array([1., 1., 1., 1.])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = "sym",
-        diagonal: str = "auto",
-        solver: str = "newton",
-        n_init: int | str = "auto",
-        max_iter: int = 2000,
-        tol: float = 1e-8,
-        random_state: Seed = None,
-        max_dense: int = 10000,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.diagonal = diagonal
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_dense = max_dense
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = "sym"
+    diagonal: str = "auto"
+    solver: str = "newton"
+    n_init: int | str = "auto"
+    max_iter: int = 2000
+    tol: float = 1e-8
+    random_state: Seed = None
+    max_dense: int = 10000
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,5 +1,7 @@
 """DSNI: a doubly stochastic and nearly idempotent matrix."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
@@ -9,6 +11,7 @@ from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepa
 from lordclust.methods._solvers.spectral_admm import SpectralFit, fit_spectrum
 
 
+@dataclass(eq=False, repr=False)
 class DSNI(PreparedClusterer):
     """Doubly stochastic and nearly idempotent affinity.
 
@@ -80,38 +83,21 @@ class DSNI(PreparedClusterer):
     array([1., 1., 1., 1.])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        w: float = 0.2,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = "sym",
-        diagonal: str = "auto",
-        rho: float | None = None,
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 3e-4,
-        random_state: Seed = None,
-        max_dense: int = 5000,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.w = w
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.diagonal = diagonal
-        self.rho = rho
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_dense = max_dense
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    w: float = 0.2
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = "sym"
+    diagonal: str = "auto"
+    rho: float | None = None
+    n_init: int | str = "auto"
+    max_iter: int = 300
+    tol: float = 3e-4
+    random_state: Seed = None
+    max_dense: int = 5000
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

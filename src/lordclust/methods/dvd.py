@@ -1,5 +1,7 @@
 """DvD: a doubly stochastic matrix with a gap after its k-th eigenvalue."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
@@ -10,6 +12,7 @@ from lordclust.methods._solvers.spectral_admm import Rule, fit_spectrum
 from lordclust.rounding.spectral import leading_eigenvectors
 
 
+@dataclass(eq=False, repr=False)
 class DvD(PreparedClusterer):
     """Doubly stochastic affinity with an eigengap, after Davis and Kahan.
 
@@ -78,40 +81,22 @@ class DvD(PreparedClusterer):
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        c1: float = 0.9,
-        c2: float = 0.5,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = "sym",
-        diagonal: str = "auto",
-        rho: float = 5.0,
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 3e-4,
-        random_state: Seed = None,
-        max_dense: int = 5000,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.c1 = c1
-        self.c2 = c2
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.diagonal = diagonal
-        self.rho = rho
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_dense = max_dense
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    c1: float = 0.9
+    c2: float = 0.5
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = "sym"
+    diagonal: str = "auto"
+    rho: float = 5.0
+    n_init: int | str = "auto"
+    max_iter: int = 300
+    tol: float = 3e-4
+    random_state: Seed = None
+    max_dense: int = 5000
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """Global kernel k-means: add one cluster at a time, from every sample or the best."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +27,7 @@ EQUAL = 1e-12
 BLOCK_ROWS = 256
 
 
+@dataclass(eq=False, repr=False)
 class GKKM(RestartClusterer):
     """Global kernel k-means.
 
@@ -126,32 +128,18 @@ class GKKM(RestartClusterer):
 
     nonnegative = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "self_tuning",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        algorithm: str = "auto",
-        n_candidates: int | None = None,
-        max_iter: int = 300,
-        max_dense: int = 10_000,
-        n_init: int | str = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.n_candidates = n_candidates
-        self.max_iter = max_iter
-        self.max_dense = max_dense
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "self_tuning"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    algorithm: str = "auto"
+    n_candidates: int | None = None
+    max_iter: int = 300
+    max_dense: int = 10_000
+    n_init: int | str = "auto"
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """A Gaussian mixture whose shares are given."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ TINY = 1e-15
 GAIN = 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class GMM(RestartClusterer):
     """A Gaussian mixture with the shares of its components given.
 
@@ -106,31 +108,19 @@ class GMM(RestartClusterer):
     takes_sparse = False
     maximises = True
 
-    means_: FloatArray
-    covariances_: FloatArray
+    means_: FloatArray = field(init=False)
+    covariances_: FloatArray = field(init=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        proportions: ArrayLike | None = None,
-        covariance_type: str = "full",
-        reg_covar: float = 1e-6,
-        n_init: int | str = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.proportions = proportions
-        self.covariance_type = covariance_type
-        self.reg_covar = reg_covar
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    proportions: ArrayLike | None = None
+    covariance_type: str = "full"
+    reg_covar: float = 1e-6
+    n_init: int | str = "auto"
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """GWL: graph partition by Gromov-Wasserstein transport onto k isolated vertices."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ SMOOTH_STEPS = 50
 SCALE_STEPS = 200
 
 
+@dataclass(eq=False, repr=False)
 class GWL(RestartClusterer):
     """Gromov-Wasserstein graph partition.
 
@@ -119,38 +121,21 @@ class GWL(RestartClusterer):
     array([0.333333, 0.333333, 0.333333])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        proportions: ArrayLike | None = None,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        cost: str = "adjacency",
-        heat_time: float = 20.0,
-        solver: str = "proximal",
-        beta: float = 0.3,
-        n_init: int | str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.proportions = proportions
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.cost = cost
-        self.heat_time = heat_time
-        self.solver = solver
-        self.beta = beta
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    proportions: ArrayLike | None = None
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    cost: str = "adjacency"
+    heat_time: float = 20.0
+    solver: str = "proximal"
+    beta: float = 0.3
+    n_init: int | str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

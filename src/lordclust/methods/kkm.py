@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
@@ -36,6 +37,7 @@ INITS = ("random_points", "k-means++", "random_partition")
 GROUP_NUMBERS = 1 << 24
 
 
+@dataclass(eq=False, repr=False)
 class KKM(RestartClusterer):
     """Kernel k-means.
 
@@ -131,34 +133,19 @@ shape (n,), default="random_points"
 
     nonnegative = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "self_tuning",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        init: str | ArrayLike = "random_points",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        psd_shift: float | str = "auto",
-        dense_up_to: int = 10_000,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.psd_shift = psd_shift
-        self.dense_up_to = dense_up_to
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "self_tuning"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    init: str | ArrayLike = "random_points"
+    n_init: int | str = "auto"
+    max_iter: int = 300
+    tol: float = 1e-6
+    psd_shift: float | str = "auto"
+    dense_up_to: int = 10_000
+    random_state: Seed = None
+    verbose: int = 0
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None

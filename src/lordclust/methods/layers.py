@@ -264,10 +264,7 @@ class Split(NamedTuple):
 
 
 def _split(
-    judge: Evidence,
-    labels: IntArray,
-    in_two: Callable[[IntArray], BLoRD],
-    count: int,
+    judge: Evidence, labels: IntArray, in_two: Callable[[IntArray], BLoRD], count: int
 ) -> list[Split]:
     """Return finer labels: one cluster split at a time."""
     found: list[Split] = []

@@ -5,6 +5,7 @@ Both share ``fit``: check, graph, problem, solve or choose, round, keep.
 
 import logging
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,7 +52,7 @@ from lordclust.rounding.labels import (
     top_entries,
 )
 from lordclust.rounding.transport import check_bounds, counts_within
-from lordclust.solver.engine import Solver
+from lordclust.solver.loop import Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import BLoRDProblem, LoRDProblem, Problem
 from lordclust.solver.seeds import Seeds
@@ -75,56 +76,30 @@ class DoublyStochasticClusterer(
     _make_solver: Callable[..., Solver] = staticmethod(make_solver)
     _solve_from_labels: Callable[..., SolverResult] = staticmethod(solve_from_labels)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        proportions: object = None,
-        strength: float | None = None,
-        cluster_sizes: ArrayLike | None = None,
-        size_min: ArrayLike | None = None,
-        size_max: ArrayLike | None = None,
-        rounding: str | None = None,
-        links: str = "soft",
-        outliers: object = None,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        start: str | Graph = "auto",
-        n_init: int | str = "auto",
-        max_iter: int = 4000,
-        tol: float = 1e-4,
-        algorithm: str = "fast",
-        random_state: Seed = None,
-        n_jobs: int | None = -1,
-        device: str | None = None,
-        proba_top: int | None = None,
-        dtype: np.dtype | str = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters: Any = n_clusters  # None if BLoRD chooses it
-        self.proportions = proportions
-        self.strength = strength
-        self.cluster_sizes = cluster_sizes
-        self.size_min = size_min
-        self.size_max = size_max
-        self.rounding = rounding
-        self.links = links
-        self.outliers = outliers
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.algorithm = algorithm
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.proba_top = proba_top
-        self.dtype = dtype
-        self.verbose = verbose
+    # Parameters of the constructors.
+    n_clusters: Any  # None if BLoRD chooses it
+    proportions: object
+    strength: float | None
+    cluster_sizes: ArrayLike | None
+    size_min: ArrayLike | None
+    size_max: ArrayLike | None
+    rounding: str | None
+    links: str
+    outliers: object
+    affinity: Affinity
+    metric: str
+    n_neighbors: int | None
+    start: str | Graph
+    n_init: int | str
+    max_iter: int
+    tol: float
+    algorithm: str
+    random_state: Seed
+    n_jobs: int | None
+    device: str | None
+    proba_top: int | None
+    dtype: np.dtype | str
+    verbose: int
 
     @callbacks.with_callbacks
     @serial_if_small
@@ -323,6 +298,7 @@ class DoublyStochasticClusterer(
         self.V_.sort_indices()
 
 
+@dataclass(eq=False, repr=False)
 class BLoRD(LabelledModel, DoublyStochasticClusterer):
     """Block-diagonal low-rank doubly stochastic clustering.
 
@@ -527,62 +503,33 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
 
     maximises = True
     problem_class = BLoRDProblem
-    gamma: float | None = None
 
-    def __init__(
-        self,
-        n_clusters: int | None = 8,
-        *,
-        tau: float | str = "auto",
-        gamma: float | None = None,
-        proportions: object = "auto",
-        strength: float | None = None,
-        cluster_sizes: ArrayLike | None = None,
-        size_min: ArrayLike | None = None,
-        size_max: ArrayLike | None = None,
-        rounding: str | None = None,
-        links: str = "soft",
-        outliers: object = None,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        start: str | Graph = "auto",
-        n_init: int | str = "auto",
-        max_iter: int = 4000,
-        tol: float = 1e-4,
-        algorithm: str = "fast",
-        random_state: Seed = None,
-        n_jobs: int | None = -1,
-        device: str | None = None,
-        proba_top: int | None = None,
-        dtype: np.dtype | str = "float64",
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.tau = tau
-        self.gamma = gamma
-        self.proportions = proportions
-        self.strength = strength
-        self.cluster_sizes = cluster_sizes
-        self.size_min = size_min
-        self.size_max = size_max
-        self.rounding = rounding
-        self.links = links
-        self.outliers = outliers
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.algorithm = algorithm
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.proba_top = proba_top
-        self.dtype = dtype
-        self.verbose = verbose
+    n_clusters: int | None = 8
+    _: KW_ONLY
+    tau: float | str = "auto"
+    gamma: float | None = None
+    proportions: object = "auto"
+    strength: float | None = None
+    cluster_sizes: ArrayLike | None = None
+    size_min: ArrayLike | None = None
+    size_max: ArrayLike | None = None
+    rounding: str | None = None
+    links: str = "soft"
+    outliers: object = None
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    start: str | Graph = "auto"
+    n_init: int | str = "auto"
+    max_iter: int = 4000
+    tol: float = 1e-4
+    algorithm: str = "fast"
+    random_state: Seed = None
+    n_jobs: int | None = -1
+    device: str | None = None
+    proba_top: int | None = None
+    dtype: np.dtype | str = "float64"
+    verbose: int = 0
 
     _check_parameters = check_blord_parameters
 
@@ -656,6 +603,7 @@ class BLoRD(LabelledModel, DoublyStochasticClusterer):
         return compared(own, float(self.objective_), labels, objectives)
 
 
+@dataclass(eq=False, repr=False)
 class LoRD(DoublyStochasticClusterer, texts=BLoRD):
     """Low-rank doubly stochastic clustering.
 
@@ -728,6 +676,31 @@ class LoRD(DoublyStochasticClusterer, texts=BLoRD):
     """
 
     problem_class = LoRDProblem
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    proportions: object = None
+    strength: float | None = None
+    cluster_sizes: ArrayLike | None = None
+    size_min: ArrayLike | None = None
+    size_max: ArrayLike | None = None
+    rounding: str | None = None
+    links: str = "soft"
+    outliers: object = None
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    start: str | Graph = "auto"
+    n_init: int | str = "auto"
+    max_iter: int = 4000
+    tol: float = 1e-4
+    algorithm: str = "fast"
+    random_state: Seed = None
+    n_jobs: int | None = -1
+    device: str | None = None
+    proba_top: int | None = None
+    dtype: np.dtype | str = "float64"
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

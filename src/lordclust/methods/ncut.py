@@ -1,7 +1,7 @@
 """Normalised cut: generalised eigenvectors, discretised."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +30,7 @@ from lordclust.rounding.spectral import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class NCut(RestartClusterer):
     """Normalised cut of Shi and Malik, into k parts at once.
 
@@ -106,30 +107,17 @@ class NCut(RestartClusterer):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        assign: str = "discretize",
-        offset: float = 0.0,
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.assign = assign
-        self.offset = offset
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    assign: str = "discretize"
+    offset: float = 0.0
+    n_init: int | str = "auto"
+    max_iter: int = 100
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

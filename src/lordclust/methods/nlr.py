@@ -1,6 +1,7 @@
 """NLR: a nonnegative low-rank factor of the semidefinite relaxation of k-means."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ MEMORY, DECREASE = 10, 1e-4
 SHORTEST, LONGEST = 1e-10, 1e3
 
 
+@dataclass(eq=False, repr=False)
 class NLR(RestartClusterer):
     """Nonnegative low-rank semidefinite clustering.
 
@@ -115,32 +117,18 @@ class NLR(RestartClusterer):
     maximises = True
     nonnegative = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        rank: int | None = None,
-        penalty: float = 10.0,
-        n_init: int | str = "auto",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.rank = rank
-        self.penalty = penalty
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    rank: int | None = None
+    penalty: float = 10.0
+    n_init: int | str = "auto"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,11 +1,14 @@
 """PHALS: symmetric nonnegative matrix factorisation, one column at a time."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust.methods._solvers.factor import Factor, SymmetricFactorClusterer, loss
 
 
+@dataclass(eq=False, repr=False)
 class PHALS(SymmetricFactorClusterer):
     """Symmetric nonnegative matrix factorisation by columns.
 
@@ -74,30 +77,17 @@ class PHALS(SymmetricFactorClusterer):
     [71, 50, 29]
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = None,
-        n_init: int | str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = None
+    n_init: int | str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Seed = None
+    verbose: int = 0
 
     def _descend(self, S: Graph, V: FloatArray, square: float) -> Factor:
         return by_columns(S, V, square, max_iter=self.max_iter, tol=self.tol)

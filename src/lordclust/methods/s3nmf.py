@@ -1,7 +1,8 @@
 """S3NMF: self-supervised symmetric nonnegative matrix factorisation."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +29,7 @@ AGREED = 0.999
 PATIENCE = 2
 
 
+@dataclass(eq=False, repr=False)
 class S3NMF(RestartClusterer):
     """Self-supervised symmetric nonnegative matrix factorisation.
 
@@ -131,40 +133,22 @@ class S3NMF(RestartClusterer):
     (5, 150)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        n_members: int = 20,
-        n_rounds: int = 10,
-        mode: str = "hard",
-        weight_norm: str = "fro",
-        exponent: float | str = 0.25,
-        min_iter: int = 300,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        random_state: Seed = None,
-        n_init: int | str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.n_members = n_members
-        self.n_rounds = n_rounds
-        self.mode = mode
-        self.weight_norm = weight_norm
-        self.exponent = exponent
-        self.min_iter = min_iter
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_init = n_init
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    n_members: int = 20
+    n_rounds: int = 10
+    mode: str = "hard"
+    weight_norm: str = "fro"
+    exponent: float | str = 0.25
+    min_iter: int = 300
+    max_iter: int = 500
+    tol: float = 1e-3
+    random_state: Seed = None
+    n_init: int | str = "auto"
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -219,15 +203,6 @@ class S3NMF(RestartClusterer):
 # -- the three kinds of S: products with it, ||S||_F^2 and its largest entry ----------
 
 
-class Similarity(Protocol):
-    """The operations on S that the solver uses."""
-
-    square: float
-    largest: float
-
-    def __matmul__(self, V: FloatArray) -> FloatArray: ...
-
-
 class Given:
     """The given S."""
 
@@ -273,6 +248,9 @@ class Blend:
 
     def __matmul__(self, V: FloatArray) -> FloatArray:
         return np.asarray(self.F @ (self.F.T @ V))
+
+
+Similarity: TypeAlias = Given | Consensus | Blend
 
 
 # -- the result of a round -----------------------------------------------------------

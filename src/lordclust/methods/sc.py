@@ -1,6 +1,7 @@
 """Spectral clustering: k-means on the leading eigenvectors of the graph."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 
 from lordclust._core.typing import Affinity, Graph, Seed
 from lordclust._core.validation import check_choice
@@ -10,6 +11,7 @@ from lordclust.rounding.labels import kmeans_labels
 from lordclust.rounding.spectral import LAPLACIANS, unit_rows, warn_of_components
 
 
+@dataclass(eq=False, repr=False)
 class SC(EmbeddingMixin, RestartClusterer):
     """Spectral clustering of Ng, Jordan and Weiss.
 
@@ -73,26 +75,15 @@ class SC(EmbeddingMixin, RestartClusterer):
     (150, 3)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        laplacian: str = "sym",
-        n_init: int | str = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.laplacian = laplacian
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    laplacian: str = "sym"
+    n_init: int | str = "auto"
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

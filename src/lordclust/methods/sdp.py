@@ -1,10 +1,13 @@
 """SDP: the semidefinite relaxation of k-means by Peng and Wei."""
 
+from dataclasses import KW_ONLY, dataclass
+
 from lordclust._core.typing import Affinity, Graph, Seed
 from lordclust.methods._solvers.learned import Learned, LearnedAffinityClusterer
 from lordclust.methods._solvers.peng_wei import peng_wei
 
 
+@dataclass(eq=False, repr=False)
 class SDP(LearnedAffinityClusterer):
     """Semidefinite relaxation of kernel k-means, and spectral clustering of it.
 
@@ -87,30 +90,17 @@ class SDP(LearnedAffinityClusterer):
     maximises = True
     nonnegative = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        n_init: int | str = "auto",
-        max_iter: int = 2000,
-        tol: float = 1e-4,
-        max_dense: int = 5000,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_dense = max_dense
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    n_init: int | str = "auto"
+    max_iter: int = 2000
+    tol: float = 1e-4
+    max_dense: int = 5000
+    random_state: Seed = None
+    verbose: int = 0
 
     def _learn(self, S: Graph, k: int) -> Learned:
         found = peng_wei(S, k, tol=self.tol, max_iter=self.max_iter)

@@ -1,5 +1,7 @@
 """SDS: the nearest structured doubly stochastic matrix."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy.linalg import eigh
 
@@ -10,6 +12,7 @@ from lordclust.methods._solvers.learned import Learned, PreparedClusterer, prepa
 from lordclust.rounding.spectral import Eigen, leading_eigenvectors
 
 
+@dataclass(eq=False, repr=False)
 class SDS(PreparedClusterer):
     """Structured doubly stochastic matrix.
 
@@ -94,46 +97,25 @@ class SDS(PreparedClusterer):
     3.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = "sym",
-        diagonal: str = "auto",
-        variant: str = "kyfan",
-        lam: float = 1.0,
-        r: float = 0.0,
-        fix_trace: bool = True,
-        mu: float = 1.0,
-        rho: float = 1.1,
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        random_state: Seed = None,
-        max_dense: int = 5000,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.diagonal = diagonal
-        self.variant = variant
-        self.lam = lam
-        self.r = r
-        self.fix_trace = fix_trace
-        self.mu = mu
-        self.rho = rho
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_dense = max_dense
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = "sym"
+    diagonal: str = "auto"
+    variant: str = "kyfan"
+    lam: float = 1.0
+    r: float = 0.0
+    fix_trace: bool = True
+    mu: float = 1.0
+    rho: float = 1.1
+    n_init: int | str = "auto"
+    max_iter: int = 300
+    tol: float = 1e-5
+    random_state: Seed = None
+    max_dense: int = 5000
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,6 +1,7 @@
 """Spectral rotation: the rotation of the eigenvectors that is nearest to labels."""
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from lordclust.rounding.labels import labels_of_all, placed_rows, rotate
 from lordclust.rounding.spectral import LAPLACIANS, unit_rows, warn_of_components
 
 
+@dataclass(eq=False, repr=False)
 class SR(RestartClusterer):
     """Spectral rotation of Huang, Nie and Huang.
 
@@ -83,32 +85,18 @@ class SR(RestartClusterer):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        laplacian: str = "sym",
-        row_normalize: bool = True,
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-8,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.laplacian = laplacian
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    laplacian: str = "sym"
+    row_normalize: bool = True
+    n_init: int | str = "auto"
+    max_iter: int = 100
+    tol: float = 1e-8
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,5 +1,7 @@
 """SymNMF: symmetric nonnegative matrix factorisation by multiplicative updates."""
 
+from dataclasses import KW_ONLY, dataclass
+
 from lordclust._core.typing import Affinity, FloatArray, Graph, Seed
 from lordclust.methods._solvers.factor import (
     Factor,
@@ -9,6 +11,7 @@ from lordclust.methods._solvers.factor import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SymNMF(SymmetricFactorClusterer):
     """Symmetric nonnegative matrix factorisation.
 
@@ -82,32 +85,18 @@ class SymNMF(SymmetricFactorClusterer):
     [71, 50, 29]
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "knn",
-        metric: str = "euclidean",
-        n_neighbors: int | None = None,
-        normalize: str | None = None,
-        exponent: float | str = "auto",
-        n_init: int | str = "auto",
-        max_iter: int = 3000,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.exponent = exponent
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    affinity: Affinity = "knn"
+    metric: str = "euclidean"
+    n_neighbors: int | None = None
+    normalize: str | None = None
+    exponent: float | str = "auto"
+    n_init: int | str = "auto"
+    max_iter: int = 3000
+    tol: float = 1e-4
+    random_state: Seed = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -15,6 +15,8 @@ from lordclust._core.typing import BoolArray, FloatArray, Graph, IntArray
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 #: Rows that are multiplied at a time while some of all rows are chosen.
 FEW_ROWS = 4096
+#: Numbers in rows that stay in the cache.
+CACHED = 1 << 16
 
 
 def membership_from(V: Graph, mu: FloatArray) -> Graph:
@@ -26,9 +28,7 @@ def membership_from(V: Graph, mu: FloatArray) -> Graph:
         P.data /= np.repeat(P.sum(axis=1), np.diff(P.indptr))
         return P
     P = np.empty(V.shape, np.result_type(V, mu))
-    step = max(1, (1 << 16) // V.shape[1])  # rows that stay in the cache
-    for start in range(0, len(V), step):
-        rows = slice(start, start + step)
+    for rows in row_blocks(*V.shape, numbers=CACHED):
         np.multiply(V[rows], mu, out=P[rows])
         P[rows] /= P[rows].sum(axis=1, keepdims=True)
     return P
@@ -100,9 +100,9 @@ def reordered(
     return A
 
 
-def row_blocks(n: int, k: int) -> list[slice]:
-    """Return slices of rows that hold about a million numbers each."""
-    step = max(1, (1 << 20) // max(k, 1))
+def row_blocks(n: int, k: int, *, numbers: int = 1 << 20) -> list[slice]:
+    """Return slices of rows that hold about a million numbers each, or as many."""
+    step = max(1, numbers // max(k, 1))
     return [slice(start, start + step) for start in range(0, n, step)]
 
 

@@ -1,13 +1,14 @@
 """Distances through dense regions, and single linkage with a limit on sizes."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from lordclust._core.jit import inlined, njit
+from lordclust._core.lazy import lazy_property
 from lordclust._core.typing import FloatArray, Graph, IntArray
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -15,7 +16,8 @@ TINY = float(np.finfo(np.float64).tiny)
 CORE = 5
 
 
-class Reach(NamedTuple):
+@dataclass(frozen=True)
+class Reach:
     """Mutual reachability distances of the edges of a neighbour graph.
 
     The core distance of a sample is that of its fifth neighbour. An edge is at least as
@@ -78,8 +80,9 @@ class Reach(NamedTuple):
         half = sparse.coo_array((weight, (self.i, self.j)), shape=(self.n, self.n))
         return half + half.T
 
+    @lazy_property
     def tree(self) -> Graph:
-        """Return the minimum spanning tree; edges are numbered, the shortest first."""
+        """The minimum spanning tree; edges are numbered, the shortest first."""
         rank = np.empty(len(self.i))
         rank[np.lexsort((self.distance, self.reach))] = np.arange(1, len(rank) + 1)
         edges = sparse.csr_matrix((rank, (self.i, self.j)), shape=(self.n, self.n))
@@ -100,27 +103,21 @@ def linkage_labels(tree: Graph, k: int, unevenness: float) -> IntArray | None:
     >>> from lordclust.graph import KNNGraph
     >>> graph = KNNGraph(2)
     >>> S = graph.build([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
-    >>> linkage_labels(Reach.of(S, graph.scales_).tree(), 2, 0.5)
+    >>> linkage_labels(Reach.of(S, graph.scales_).tree, 2, 0.5)
     array([0, 0, 0, 1, 1, 1])
     """
     tree = tree.tocoo()
     order = np.argsort(tree.data)
     ends = tree.row[order].astype(np.int64), tree.col[order].astype(np.int64)
-    root = np.arange(tree.shape[0])
-    _merge(*ends, k, unevenness, root, *_sizes(len(root)), np.zeros(len(order), bool))
-    found, labels = np.unique(root, return_inverse=True)
-    return np.asarray(labels, dtype=np.int64) if len(found) == k else None
-
-
-def _sizes(n: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sizes of n single samples, how many clusters have each, and a list.
-
-    Sizes that occur are linked in increasing order: there are at most sqrt(2 n).
-    """
-    size = np.ones(n, np.int64)
+    n, root = tree.shape[0], np.arange(tree.shape[0])
+    # How many clusters have each size, and the next larger size that occurs: there are
+    # at most sqrt(2 n) of them.
     count, after = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
     count[1], after[0], after[1] = n, 1, n + 1
-    return size, count, after
+    size, used = np.ones(n, np.int64), np.zeros(len(order), bool)
+    _merge(*ends, k, unevenness, root, size, count, after, used)
+    found, labels = np.unique(root, return_inverse=True)
+    return np.asarray(labels, dtype=np.int64) if len(found) == k else None
 
 
 @partial(inlined, counts=False)

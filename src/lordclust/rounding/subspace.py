@@ -32,7 +32,7 @@ AMPLIFY = 16.0
 SPARE = 1.5
 #: From this many products on a banded factorisation may be cheaper, up to its size.
 SLOW, BAND_NUMBERS, BAND_WORK = 150, 1 << 25, 1 << 34
-#: From this many rows on neighbours are brought together, and threads are used.
+#: Below this many rows renumbering, or a second thread, costs more than it saves.
 RENUMBER_FROM, THREADS_FROM = 5000, 5000
 TINY = 1e-300
 
@@ -126,10 +126,8 @@ def subspace_eigenvectors(
         eigenvectors, up to rounding.
     """
     keys = row_keys(A) if keys is None else keys
-    order = None
-    if sparse.issparse(A) and A.shape[0] >= RENUMBER_FROM:
-        # A X reads the rows of X of a sample's neighbours: they should be close.
-        order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
+    order = renumbering(A)
+    if order is not None:
         A, keys = sparse.csr_array(A[order][:, order]), keys[order]
         known = None if known is None else known[order]
     threads = threads_of_fit() if A.shape[0] >= THREADS_FROM else 1
@@ -139,6 +137,17 @@ def subspace_eigenvectors(
     U = np.empty((A.shape[0], k))
     U[slice(None) if order is None else order] = X[:, :k]
     return values[:k].copy(), U
+
+
+def renumbering(A: Graph) -> IntArray | None:
+    """Return an order of the rows that brings neighbours together, or None.
+
+    A X reads the rows of X of a sample's neighbours: they should be close in memory.
+    """
+    if not sparse.issparse(A) or A.shape[0] < RENUMBER_FROM:
+        return None
+    order = reverse_cuthill_mckee(sparse.csr_matrix(A), symmetric_mode=True)
+    return np.asarray(order, dtype=np.int64)
 
 
 def _iterate(

@@ -1,13 +1,13 @@
 """Rows in plain arrays: of NumPy, or of PyTorch on any of its devices.
 
-One small layer, :class:`ArrayKit`, defines how arrays are created, read and multiplied
+One small layer, ``ArrayKit``, defines how arrays are created, read and multiplied
 by S. Everything else uses operations with the same names in both libraries.
 """
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,36 +23,12 @@ from lordclust.solver.start import off_saddle
 DEVICES = ("cpu", "cuda")
 
 
-class ArrayKit(Protocol):
-    """What the solver needs of an array library beyond operators and methods.
+class NumpyKit:
+    """NumPy and SciPy: what the solver needs beyond operators and methods.
 
     ``single`` keeps S, and multiplies by it, in float32: S takes most of the memory and
     time. V, its sums and the projection are in float64 either way.
     """
-
-    single: bool
-
-    def array(self, x: Any) -> Any:
-        """Return numbers in float64, on the device."""
-
-    def graph(self, S: Graph) -> Any:
-        """Return S, dense or CSR, on the device."""
-
-    def multiply(self, S: Any, V: Any) -> Any:
-        """Return S V."""
-
-    def numbers(self, x: Any) -> FloatArray:
-        """Return a NumPy array."""
-
-    def where(self, condition: Any, x: Any, y: Any) -> Any:
-        """Choose x or y in each place."""
-
-    def row_max(self, x: Any) -> Any:
-        """Return the largest entry of each row."""
-
-
-class NumpyKit:
-    """NumPy and SciPy."""
 
     def __init__(self, single: bool = False) -> None:
         self.single = single
@@ -86,7 +62,7 @@ class NumpyKit:
 
 
 class TorchKit:
-    """PyTorch on a device."""
+    """PyTorch on a device, with the same methods."""
 
     def __init__(self, device: str, single: bool = False) -> None:
         self.torch = load_torch(device)
@@ -129,6 +105,9 @@ class TorchKit:
     def row_max(self, x: Any) -> Any:
         """Return the largest entry of each row."""
         return x.amax(dim=1)
+
+
+ArrayKit: TypeAlias = NumpyKit | TorchKit
 
 
 @contextmanager

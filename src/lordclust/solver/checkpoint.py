@@ -20,16 +20,12 @@ import scipy.sparse as sp
 
 from lordclust._core.typing import FloatArray, PathLike
 from lordclust._version import __version__
-from lordclust.files.archive import (
-    Arrays,
-    read_archive,
-    read_document,
-    write_archive,
-)
+from lordclust.files.archive import Arrays, read_archive, read_document, write_archive
 from lordclust.files.atomic import check_target
 from lordclust.files.error import InputError
 from lordclust.solver import kernels, rules
-from lordclust.solver.engine import Engine, Solver, from_tiles, to_tiles
+from lordclust.solver.engine import Engine, from_tiles, to_tiles
+from lordclust.solver.loop import Solver
 from lordclust.solver.objective import blord_step, lord_step
 from lordclust.solver.problem import Problem
 from lordclust.solver.spectrum import Spectrum

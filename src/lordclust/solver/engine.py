@@ -4,21 +4,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lordclust._core.typing import FloatArray, Graph, IntArray
+from lordclust.rounding.subspace import renumbering
 from lordclust.solver import kernels, rules
 from lordclust.solver.kernels import Shared, Work
 from lordclust.solver.lanes import ATOMIC, LANES
 from lordclust.solver.omega import Omega
 from lordclust.solver.start import off_saddle
 
-#: Below this many rows renumbering costs more than it saves.
-RENUMBER_FROM = 5000
 #: Below this many rows a second thread costs more than it saves. Until it has begun,
 #: one thread alone computes so many entries of V.
 THREADS_FROM, ALONE = 2000, 400_000
@@ -40,62 +38,6 @@ class Progress:
 Callback = Callable[[Progress], Any]
 
 
-class Solver(Protocol):
-    """What paths and descents need of a solver, wherever its rows are.
-
-    ``S`` is None where no machine holds all of it.
-    """
-
-    n: int
-    k: int
-    omega: Omega
-    S: Graph
-
-    @property
-    def step(self) -> float:
-        """The step length."""
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last run reached its tolerance."""
-
-    @property
-    def passes(self) -> int:
-        """Passes over the rows in the last run."""
-
-    def put(self, V: FloatArray) -> None:
-        """Take V as the current iterate."""
-
-    def get(self) -> FloatArray:
-        """Return the current iterate."""
-
-    def projected(self) -> FloatArray:
-        """Return the current iterate, projected once more; change nothing."""
-
-    def mark(self) -> None:
-        """Remember the current iterate."""
-
-    def change(self) -> float:
-        """Return the relative change of V since the mark."""
-
-    def leave_saddle(self) -> None:
-        """Mix a random point into a V that has collapsed to 1 mu'/n."""
-
-    def aim(self, step: float, tilt: float = 0.0) -> None:
-        """Set the step length and gamma; reset momentum and counters."""
-
-    def progress(self) -> Progress:
-        """Return the iteration, objective and residual."""
-
-    def run(
-        self, tol: float, max_iter: int, callback: Callback | None = None
-    ) -> tuple[Progress, bool]:
-        """Run until the residual is at most ``tol``; return progress, and if it is."""
-
-    def history(self) -> FloatArray:
-        """Return the objective of each iteration of the last run."""
-
-
 def to_tiles(M: FloatArray, n_tiles: int) -> FloatArray:
     """Return the rows of M in tiles of 16, zeros where rows are missing."""
     n, k = M.shape
@@ -108,17 +50,6 @@ def from_tiles(tiles: FloatArray, n: int) -> FloatArray:
     """Return the first n rows kept in tiles."""
     rows = tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
     return np.ascontiguousarray(rows[:n])
-
-
-def renumbering(S: Graph) -> IntArray | None:
-    """Return an order of the samples that brings neighbours together, or None.
-
-    S V reads the rows of V of a sample's neighbours: they should be close in memory.
-    """
-    if not sp.issparse(S) or S.shape[0] < RENUMBER_FROM:
-        return None
-    order = reverse_cuthill_mckee(sp.csr_matrix(S), symmetric_mode=True)
-    return np.asarray(order, dtype=np.int64)
 
 
 def csr_parts(S: Graph, dtype: Any = np.float64) -> tuple[Any, Any, Any, Any]:
@@ -247,7 +178,7 @@ class Engine:
     ) -> None:
         self.n, self.k = omega.shape
         self.omega, self.S, self.dtype = omega, S, np.dtype(dtype)
-        self.order = renumbering(S) if S is not None else None
+        self.order = renumbering(S)
         if self.order is not None:
             S = S[self.order][:, self.order]
         n_tiles = -(-self.n // LANES)
@@ -290,13 +221,6 @@ class Engine:
         """Return one number per row in tiles of 16, zeros where rows are missing."""
         x = x if self.order is None else x[self.order]
         return to_tiles(x[:, None], n_tiles)[:, 0].copy()
-
-    def _advance(
-        self, tid: int, n_threads: int, steps: int, max_iter: int, tol: float
-    ) -> None:
-        """Run the share of one thread in some iterations."""
-        s, work = self.shared, self.work[tid]
-        kernels.advance(s, work, *self._kinds, tid, n_threads, steps, max_iter, tol)
 
     # -- projection ---------------------------------------------------------------
 
@@ -431,18 +355,19 @@ class Engine:
                 steps = max(1, int(PATIENCE / self._seconds_per_step))
                 before, start = int(s.slots[kernels.ITERATION]), time.perf_counter()
                 alone = ALONE // (self.n * self.k) - before
-                if T == 1 or alone > 0:
-                    few = steps if T == 1 else min(steps, alone)
-                    self._advance(0, 1, few, max_iter, tol)
+                n_used = 1 if alone > 0 else T
+                steps = steps if n_used == T else min(steps, alone)
+                shares: list[Any] = [
+                    (s, self.work[i], *self._kinds, i, n_used, steps, max_iter, tol)
+                    for i in range(n_used)
+                ]
+                if n_used == 1:
+                    kernels.advance(*shares[0])
                 else:
-                    futures = [
-                        pool.submit(self._advance, i, T, steps, max_iter, tol)
-                        for i in range(T)
-                    ]
-                    for future in futures:
-                        future.result()
-                done = max(1, int(s.slots[kernels.ITERATION]) - before)
-                self._seconds_per_step = (time.perf_counter() - start) / done
+                    for done in [pool.submit(kernels.advance, *one) for one in shares]:
+                        done.result()
+                taken = max(1, int(s.slots[kernels.ITERATION]) - before)
+                self._seconds_per_step = (time.perf_counter() - start) / taken
                 if callback is not None and callback(self.progress()):
                     break
         self.converged = bool(s.slots[kernels.STATUS] == rules.CONVERGED)

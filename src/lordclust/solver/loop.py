@@ -7,13 +7,13 @@ V: what passes over the rows, on one machine or many, in NumPy or on a GPU, is b
 :func:`lordclust.solver.kernels.advance` is the compiled form of :class:`Ascent`.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from lordclust._core.typing import FloatArray, Graph
 from lordclust.solver import rules
-from lordclust.solver.engine import Callback, Progress
+from lordclust.solver.engine import Callback, Engine, Progress
 from lordclust.solver.omega import Omega
 from lordclust.solver.projection import project_newton
 from lordclust.solver.rules import CONVERGED, EXHAUSTED, MANY, RUNNING, STRICT
@@ -385,6 +385,10 @@ class Ascent:
         if not self.omega.exact:
             objective -= self._penalty(self.rows.columns() - self.omega.mu)
         return objective
+
+
+#: What paths and descents work with, wherever rows are; they use the same methods.
+Solver: TypeAlias = Engine | Ascent
 
 
 def _symmetric(H: FloatArray) -> FloatArray:

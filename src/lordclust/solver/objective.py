@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lordclust._core.typing import FloatArray, Graph
+from lordclust.rounding.labels import row_blocks
 from lordclust.solver.spectrum import Spectrum, weighted_graph
 
 #: Above this many numbers, sums over n x k are computed block by block.
@@ -27,8 +28,7 @@ def inner(A: FloatArray, B: FloatArray | Callable[[slice], FloatArray]) -> float
     rows = B if callable(B) else B.__getitem__
     if A.size <= BLOCK_NUMBERS:
         return float((A * rows(slice(None))).sum(dtype=np.float64))
-    step = max(1, BLOCK_NUMBERS // A.shape[1])
-    blocks = [slice(at, at + step) for at in range(0, len(A), step)]
+    blocks = row_blocks(*A.shape, numbers=BLOCK_NUMBERS)
     return sum(float((A[b] * rows(b)).sum(dtype=np.float64)) for b in blocks)
 
 

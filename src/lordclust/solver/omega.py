@@ -1,6 +1,5 @@
 """The feasible set Omega(mu) of V, with weights, known rows and soft shares."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,6 +14,7 @@ from lordclust._core.validation import (
     check_weights,
     split_proportions,
 )
+from lordclust.rounding.labels import CACHED, row_blocks
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Omega:
 
     def column_sums(self, V: FloatArray) -> FloatArray:
         """Return sum_i weight_i V_i."""
-        return sum(
-            ((self.weight[b, None] * V[b]).sum(axis=0) for b in _blocks(V)),
-            start=np.zeros(V.shape[1]),
-        )
+        blocks = row_blocks(*V.shape, numbers=CACHED)
+        sums = ((self.weight[b, None] * V[b]).sum(axis=0) for b in blocks)
+        return sum(sums, start=np.zeros(V.shape[1]))
 
     def norm2(self, V: FloatArray) -> float:
         """Return sum_i weight_i |V_i|^2."""
-        parts = (self.weight[b, None] * V[b] * V[b] for b in _blocks(V))
+        blocks = row_blocks(*V.shape, numbers=CACHED)
+        parts = (self.weight[b, None] * V[b] * V[b] for b in blocks)
         return sum(float(part.sum(dtype=np.float64)) for part in parts)
 
     def penalty(self, V: FloatArray) -> float:
@@ -162,8 +162,10 @@ def make_omega(
     if known_labels is not None:
         known = check_known_labels(known_labels, n, k)
     shares, strength = np.full(k, 1 / k), np.inf
-    if auto:
+    if auto and known is not None:
         shares = check_proportions(shares_around(known, k, p), k)
+    elif auto:
+        shares /= shares.sum()  # to the last bit
     elif proportions is not None:
         prior, strength = split_proportions(proportions)
         shares = check_proportions(prior, k)
@@ -173,19 +175,10 @@ def make_omega(
     return omega, shares
 
 
-def shares_around(known: IntArray | None, k: int, p: FloatArray | None) -> FloatArray:
+def shares_around(known: IntArray, k: int, p: FloatArray | None) -> FloatArray:
     """Return shares as equal as the known labels allow."""
-    if known is None:
-        return np.full(k, 1 / k)
     mass = np.full(len(known), 1 / len(known)) if p is None else p
     taken = np.bincount(known[known >= 0], mass[known >= 0], minlength=k)
     # A cluster without known samples gets a part of the rest, however small.
     wanted = np.maximum(1 / k - taken, 1e-3 / k)
     return np.asarray(taken + (1 - taken.sum()) * wanted / wanted.sum())
-
-
-def _blocks(V: FloatArray) -> Iterator[slice]:
-    """Yield slices that cover the rows of V, so that products stay in the cache."""
-    step = max(1, (1 << 16) // V.shape[1])
-    for start in range(0, len(V), step):
-        yield slice(start, start + step)

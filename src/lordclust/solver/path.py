@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from lordclust._core.typing import FloatArray
 from lordclust.result import SolverResult
 from lordclust.solver.checkpoint import Checkpoint, Place
-from lordclust.solver.engine import Solver
+from lordclust.solver.loop import Solver
 from lordclust.solver.omega import Omega
 from lordclust.solver.problem import Problem
 from lordclust.solver.seeds import Seeds

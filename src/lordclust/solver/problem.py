@@ -21,11 +21,7 @@ from lordclust.graph.normalize import scale_to_unit_sum
 from lordclust.solver import objective
 from lordclust.solver.links import Links
 from lordclust.solver.omega import Omega
-from lordclust.solver.spectrum import (
-    Spectrum,
-    find_spectrum,
-    remove_constant_diagonal,
-)
+from lordclust.solver.spectrum import Spectrum, find_spectrum, remove_constant_diagonal
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Problem(ABC):
     @classmethod
     def of(cls, S: Graph, omega: Omega, links: Links | None = None) -> Self:
         """Return the problem for a user's S, which is not changed."""
-        S, shift = cls._prepared(S, omega)
+        S, shift = cls._prepared(S, omega.weight)
         S = S if links is None else links.added_to(S)
         return cls.posed(S, omega, find_spectrum(S, omega.weight), shift)
 
@@ -72,13 +68,9 @@ class Problem(ABC):
         """Return the problem for a prepared S whose spectrum is known."""
         return cls(S, replace(omega, width=spectrum.width), spectrum, shift)
 
-    def with_omega(self, omega: Omega) -> Self:
-        """Return the problem for other shares of the same samples."""
-        return replace(self, omega=replace(omega, width=self.spectrum.width))
-
     @staticmethod
     @abstractmethod
-    def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
+    def _prepared(S: Graph, weight: FloatArray) -> tuple[Graph, float]:
         """Return S as the solver needs it, and the constant taken off its diagonal."""
 
     @abstractmethod
@@ -112,8 +104,8 @@ class LoRDProblem(Problem):
     lord, sign, factor, stop_name = True, 1, 4, "step {:.2f}"
 
     @staticmethod
-    def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
-        return scale_to_unit_sum(S, None if omega.equal else omega.weight), 0.0
+    def _prepared(S: Graph, weight: FloatArray) -> tuple[Graph, float]:
+        return scale_to_unit_sum(S, None if np.all(weight == 1) else weight), 0.0
 
     def tilt(self, t: float) -> float:
         """Return -lambda_max(S) (1 - t): 0 for LoRD itself."""
@@ -150,9 +142,7 @@ class BLoRDProblem(Problem):
 
     lord, sign, factor, stop_name = False, -1, 2, "tau {:.3f}"
 
-    @staticmethod
-    def _prepared(S: Graph, omega: Omega) -> tuple[Graph, float]:
-        return remove_constant_diagonal(S, omega.weight)
+    _prepared = staticmethod(remove_constant_diagonal)
 
     def tilt(self, t: float) -> float:
         """Return gamma(tau) for the prepared S."""

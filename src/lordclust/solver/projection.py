@@ -10,6 +10,7 @@ from lordclust.solver.engine import Engine
 from lordclust.solver.omega import Omega
 from lordclust.solver.paper import dykstra
 
+METHODS = ("newton", "dykstra")
 #: Passes after which a given start was too far away to be of use.
 FAR_START = 40
 #: Factor by which t U grows on the way to U, at most and at least, and the error of a
@@ -114,14 +115,9 @@ def project_omega(
            [0., 1.]])
     """
     return project(
-        U,
-        mu,
-        method=method,
-        tol=tol,
-        start=start,
-        sample_weight=sample_weight,
+        U, mu, method=method, tol=tol, start=start, sample_weight=sample_weight,
         max_iter=max_iter,
-    ).V
+    ).V  # fmt: skip
 
 
 def project(
@@ -144,7 +140,11 @@ def project(
         p = np.full(len(U), 1 / len(U))
     # In the Frobenius norm every row counts the same, whatever its weight.
     omega = Omega(mu, p, np.ones(len(U)))
-    V, multipliers, n_iter = METHODS[method](U, omega, tol, start, max_iter)
+    if method == "newton":  # which needs neither tolerance nor limit
+        V, multipliers, n_iter = project_newton(U, omega, start)
+    else:  # with constant over-relaxation
+        tol, multipliers = 1e-10 if tol is None else tol, np.zeros(len(mu))
+        V, n_iter = dykstra(U, mu, p, tol=tol, max_iter=max_iter, beta=1.5)
     return Projection(V, multipliers, feasibility_error(V, omega), n_iter)
 
 
@@ -257,32 +257,3 @@ def _grow(engine: Engine, U: FloatArray, ease: float) -> tuple[FloatArray, int]:
         before, a_before = t, a
         t, a, growth = grown, engine.shared.a.copy(), min(GROWTH, growth**2)
     return V, passes + engine.passes
-
-
-def _newton(
-    U: FloatArray,
-    omega: Omega,
-    tol: float | None,
-    start: ArrayLike | None,
-    max_iter: int,
-) -> tuple[FloatArray, FloatArray, int]:
-    """Project by semismooth Newton, which needs neither tolerance nor limit."""
-    return project_newton(U, omega, start)
-
-
-def _dykstra(
-    U: FloatArray,
-    omega: Omega,
-    tol: float | None,
-    start: ArrayLike | None,
-    max_iter: int,
-) -> tuple[FloatArray, FloatArray, int]:
-    """Project by Dykstra's method with constant over-relaxation."""
-    mu, p = omega.mu, omega.mass
-    V, n_iter = dykstra(
-        U, mu, p, tol=1e-10 if tol is None else tol, max_iter=max_iter, beta=1.5
-    )
-    return V, np.zeros(len(mu)), n_iter
-
-
-METHODS = {"newton": _newton, "dykstra": _dykstra}

@@ -117,7 +117,7 @@ class Seeds:
         if self.X is None or self.reach is None:
             return False
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
-        i, j = self._reach_tree.nonzero()
+        i, j = self.reach.tree.nonzero()
         inside = labels[i] == labels[j]
         i, j = i[inside], j[inside]
         longest = np.zeros(self.k)
@@ -176,11 +176,6 @@ class Seeds:
         return similarity_tree(self.S)
 
     @lazy_property
-    def _reach_tree(self) -> Graph:
-        """The spanning tree of the shortest distances, which must be known."""
-        return None if self.reach is None else self.reach.tree()
-
-    @lazy_property
     def reach(self) -> Reach | None:
         """Distances of neighbours, if the graph was computed from some."""
         return None if self.scales is None else Reach.of(self.S, self.scales)
@@ -190,7 +185,7 @@ class Seeds:
         """Labels of single linkage with a limit on sizes, by distances if known."""
         if self.reach is None:
             return None
-        return linkage_labels(self._reach_tree, self.k, UNEVENNESS)
+        return linkage_labels(self.reach.tree, self.k, UNEVENNESS)
 
     @lazy_property
     def gaps(self) -> IntArray | None:
@@ -198,12 +193,12 @@ class Seeds:
         if self.reach is None:
             return None
         least = smallest(self.S.shape[0], self.k)
-        return parts_of_tree(self._reach_tree, self.k, least)
+        return parts_of_tree(self.reach.tree, self.k, least)
 
     @lazy_property
     def centres(self) -> IntArray | None:
         """Labels of nearest centres, by k-means from those of the cut, if possible."""
-        return None if self.X is None else lloyd_from(self.X, self.cut, self.k)
+        return None if self.X is None else self.from_centres(self.cut)
 
     @lazy_property
     def halves(self) -> IntArray | None:
@@ -213,19 +208,22 @@ class Seeds:
         mean, until there are k (Su and Dy, 2007): unlike the cut, it does not begin
         with outliers. It is left out if the cut has no small clusters.
         """
-        labels = self.halved
-        return None if labels is None else lloyd_from(self.X, labels, self.k)
-
-    @property
-    def halved(self) -> IntArray | None:
-        """Labels of clusters that are cut in half, if there may be outliers."""
         if self.X is None or sparse.issparse(self.X):
             return None
         least = np.bincount(self.cut, minlength=self.k).min()
         if self.k * least >= EVEN * len(self.cut):
             return None
-        labels = halved_labels(self.X, self.k)
-        return labels if np.bincount(labels, minlength=self.k).min() > 0 else None
+        return self.from_centres(halved_labels(self.X, self.k))
+
+    def from_centres(self, labels: IntArray) -> IntArray | None:
+        """Return labels of nearest centres by k-means, from labels if all are used."""
+        sizes = np.bincount(labels, minlength=self.k)
+        if sizes.min() == 0:
+            return None
+        parts = 1 / sizes[labels], labels, np.arange(len(labels) + 1)
+        means = sparse.csr_array(parts, shape=(len(labels), self.k)).T @ self.X
+        dense = means.toarray() if sparse.issparse(means) else means
+        return lloyd_labels(self.X, np.asarray(dense), LLOYD)
 
     def starts(
         self, omega: Omega, draws: Sequence[int]
@@ -277,17 +275,6 @@ class Seeds:
     def sized_cut(self, omega: Omega) -> IntArray:
         """Return the labels of the cut, changed until they have the shares of Omega."""
         return sized_labels(self.S, matched(self.cut, omega), omega)
-
-
-def lloyd_from(X: Graph, labels: IntArray, k: int) -> IntArray | None:
-    """Return labels of nearest centres, by k-means from labels that are all used."""
-    sizes = np.bincount(labels, minlength=k)
-    if sizes.min() == 0:
-        return None
-    parts = 1 / sizes[labels], labels, np.arange(len(labels) + 1)
-    centres = sparse.csr_array(parts, shape=(len(labels), k)).T @ X
-    dense = centres.toarray() if sparse.issparse(centres) else centres
-    return lloyd_labels(X, np.asarray(dense), LLOYD)
 
 
 def halved_labels(X: FloatArray, k: int) -> IntArray:

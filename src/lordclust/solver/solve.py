@@ -10,7 +10,8 @@ from lordclust._core.typing import FloatArray, IntArray
 from lordclust.result import SolverResult
 from lordclust.solver import paper
 from lordclust.solver.arrays import array_ascent
-from lordclust.solver.engine import Callback, Engine, Solver
+from lordclust.solver.engine import Callback, Engine
+from lordclust.solver.loop import Solver
 from lordclust.solver.problem import LoRDProblem, Problem
 from lordclust.solver.projection import feasibility_error, project_newton
 from lordclust.solver.sparse_engine import SparseEngine

@@ -8,6 +8,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from lordclust._core.typing import FloatArray, Graph
+from lordclust.rounding.subspace import bounds
 
 #: Below this many samples a full eigendecomposition is cheaper than Lanczos.
 DENSE_EIGEN = 48
@@ -145,6 +146,4 @@ def round_to_30_bits(x: float) -> float:
 
 def gershgorin(S: Graph) -> Spectrum:
     """Return bounds on the spectrum by Gershgorin's discs."""
-    centre = np.asarray(S.diagonal())
-    radius = np.asarray(abs(S).sum(axis=1)).ravel() - np.abs(centre)
-    return Spectrum(float((centre - radius).min()), float((centre + radius).max()))
+    return Spectrum(*bounds(S))

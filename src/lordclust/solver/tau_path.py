@@ -25,7 +25,7 @@ from lordclust.solver.checkpoint import (
     fingerprint,
     with_saved_spectrum,
 )
-from lordclust.solver.engine import Solver
+from lordclust.solver.loop import Solver
 from lordclust.solver.omega import Omega, make_omega
 from lordclust.solver.path import Stop, walk
 from lordclust.solver.problem import BLoRDProblem
