@@ -33,7 +33,7 @@ from benchmarks.common import (
     Results,
     Row,
     clock,
-    shuffled,
+    in_orders,
     table,
     where,
     with_block,
@@ -160,13 +160,8 @@ def paper(results: Results) -> None:
         k = len(np.unique(y))
         row: Row = {"n": len(X), "k": k}
         for title, settings in (("default", {}), ("equal shares", EQUAL)):
-            start = time.perf_counter()
-            found = [
-                float(accuracy(b, BLoRD(k, **settings).fit_predict(a)))
-                for a, b in shuffled(X, y)
-            ]
-            row[title] = found
-            row[f"{title} s"] = (time.perf_counter() - start) / ORDERS
+            fit = BLoRD(k, **settings).fit_predict
+            row[title], row[f"{title} s"] = in_orders(fit, accuracy, X, y)
         rows[name] = row
         print(name, row, flush=True)
         write(results)
@@ -196,13 +191,8 @@ def clear(results: Results) -> None:
     """Score the default call where there is no doubt, over orders of the rows."""
     rows = []
     for name, X, y in clear_cases():
-        start = time.perf_counter()
-        k = len(np.unique(y))
-        found = [
-            float(adjusted_rand_score(b, BLoRD(k).fit_predict(a)))
-            for a, b in shuffled(X, y)
-        ]
-        seconds = (time.perf_counter() - start) / len(found)
+        fit = BLoRD(len(np.unique(y))).fit_predict
+        found, seconds = in_orders(fit, adjusted_rand_score, X, y)
         rows.append({"data": name, "ARI": found, "seconds": seconds})
         print(rows[-1], flush=True)
     results["clear"] = rows

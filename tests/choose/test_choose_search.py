@@ -11,11 +11,15 @@ from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from lordclust import BLoRD, LoRD
-from lordclust.choose.evidence import Evidence
+from lordclust.choose.evidence import Evidence, Score
 from lordclust.choose.search import (
+    APART,
+    LEADERS,
     SEEDS,
+    WITHIN,
     Candidate,
     Search,
+    _leaders,
     cell_of,
     choose,
     keeps_pieces,
@@ -51,6 +55,36 @@ def same_partition(a, b):
 def chosen():
     X, y = unequal()
     return BLoRD(3).fit(X), X, y
+
+
+def test_the_best_partitions_that_differ_are_followed():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+
+    def candidate(labels, evidence, *, allowed=True):
+        score = Score(0.0, 0.0, evidence / 2, 0.0, 0.0)
+        return Candidate(0, "cut", 1.0, labels, score, np.array([50.0, 50.0]), allowed)
+
+    nearly = np.where(np.arange(100) < 2, 1, y)
+    others = [rng.permutation(y) for _ in range(4)]
+    best, *_, second, third, _ = found = [
+        candidate(y, 9.0), candidate(nearly, 8.0), candidate(1 - y, 7.0),
+        candidate(others[0], 20.0, allowed=False),
+        *(candidate(other, 6.0 - i) for i, other in enumerate(others[1:])),
+    ]  # fmt: skip
+    leaders = _leaders(found[::-1])
+    assert [one.evidence for one in leaders] == [
+        one.evidence for one in (best, second, third)
+    ]
+    assert len(leaders) == LEADERS
+    assert np.mean(nearly != y) < APART
+
+
+def test_a_partition_that_is_not_the_best_is_improved_too():
+    X, _ = make_blobs(400, 6, centers=6, cluster_std=4.0, random_state=1)
+    found = BLoRD(6).fit(X).selection_
+    first = [i for i, turn in enumerate(found.rounds) if turn == 1]
+    assert len(first) > len(WITHIN)  # more than one path
 
 
 # -- clear cases --------------------------------------------------------------------
@@ -383,7 +417,9 @@ def test_a_large_problem_follows_fewer_paths(monkeypatch):
     monkeypatch.setattr("lordclust.choose.search.LARGE", 0)
     problem, search = setting(WINE, 3)
     _, record = choose(problem, search, shares=True)
-    sources = set(record.sources)
+    sources = {
+        x for x, turn in zip(record.sources, record.rounds, strict=True) if turn == 0
+    }
     assert len([x for x in sources if x in {f"within {s}" for s in SEEDS}]) == 2
     late = np.array([x.startswith("from the") for x in record.sources])
     assert record.taus[late].max() == 0.4

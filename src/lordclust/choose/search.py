@@ -33,8 +33,9 @@ from lordclust.solver.start import hard_start
 LOG = logging.getLogger("lordclust.fit")
 #: Taus at which B-LoRD changes a partition within its own cell.
 WITHIN = (1.0, 0.3, 0.2)
-#: How often shares are taken from the best partition so far.
-ROUNDS = 4
+#: How often shares are taken from the best partitions so far, of how many that differ
+#: in more than this share of the samples: evidence before improvement says little.
+ROUNDS, LEADERS, APART = 4, 3, 0.05
 #: From this size of V on only the most promising seeds are improved, and paths with
 #: equal shares end where partitions hardly change any more.
 LARGE, PROMISING, UNDECIDED = 500_000, 2, 0.4
@@ -215,14 +216,18 @@ def choose(
         late = _followed(search, trails, 0, first / 2)
         found += [one for one in late if _is_best(one, late)]
     best = max(found, key=lambda one: one.merit)
+    followed: list[Candidate] = []
     for turn in range(1, ROUNDS + 1 if shares else 1):
-        if search.enough.is_set():
+        leaders = [
+            one for one in _leaders(found) if all(one is not x for x in followed)
+        ]
+        if search.enough.is_set() or not leaders:
             break
+        followed += leaders
         part = (1 - FIRST_ROUND) / ROUNDS
-        found += _followed(search, [_within(problem, best)], turn, part)
-        before, best = best, max(found, key=lambda one: one.merit)
-        if best is before:
-            break
+        trails = [_within(problem, one) for one in leaders]
+        found += _followed(search, trails, turn, part)
+    best = max(found, key=lambda one: one.merit)
     best = _smoothest(found, best)
     if shares:
         best = _by_posterior(problem.omega, search, best)
@@ -231,6 +236,22 @@ def choose(
         best.source, best.tau, best.evidence, len(found),
     )  # fmt: skip
     return best, _record(found, best)
+
+
+def _leaders(found: list[Candidate]) -> list[Candidate]:
+    """Return the partitions with the most evidence that are not nearly the same."""
+    ranked = sorted(found, key=lambda one: one.merit, reverse=True)
+    leaders: list[Candidate] = []
+    for one in (one for one in ranked if one.allowed == ranked[0].allowed):
+        k = len(one.sizes)
+        if all(
+            np.mean(named_like(one.labels, other.labels, k) != other.labels) > APART
+            for other in leaders
+        ):
+            leaders.append(one)
+        if len(leaders) == LEADERS:
+            break
+    return leaders
 
 
 def _kept_at_once(
