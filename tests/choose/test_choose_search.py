@@ -72,11 +72,13 @@ def test_the_best_partitions_that_differ_are_followed():
         candidate(others[0], 20.0, allowed=False),
         *(candidate(other, 6.0 - i) for i, other in enumerate(others[1:])),
     ]  # fmt: skip
-    leaders = _leaders(found[::-1])
+    leaders = _leaders(found[::-1], [], LEADERS)
     assert [one.evidence for one in leaders] == [
         one.evidence for one in (best, second, third)
     ]
     assert len(leaders) == LEADERS
+    assert _leaders(found, [best, third], LEADERS) == [second]
+    assert _leaders(found, [], 1) == [best]
     assert np.mean(nearly != y) < APART
 
 

@@ -36,8 +36,8 @@ WITHIN = (1.0, 0.3, 0.2)
 #: How often shares are taken from the best partitions so far, of how many that differ
 #: in more than this share of the samples: evidence before improvement says little.
 ROUNDS, LEADERS, APART = 4, 3, 0.05
-#: From this size of V on only the most promising seeds are improved, and paths with
-#: equal shares end where partitions hardly change any more.
+#: From this size of V on only the most promising seeds and partitions are improved, and
+#: paths with equal shares end where partitions hardly change any more.
 LARGE, PROMISING, UNDECIDED = 500_000, 2, 0.4
 #: Difference in evidence, balance aside, and share of samples, by which partitions are
 #: nearly equal.
@@ -190,13 +190,15 @@ def choose(
             continue  # outliers, which single linkage always finds
         found.append(one)
         if one.is_clear and one.is_even and not joins:
-            return _kept_at_once(found, one)
+            LOG.debug("seeds: the clusters of the %s are separate", one.source)
+            return one, _record(found, one)
     if separate := [one for one in found if one.is_separate]:
         one = max(separate, key=lambda one: one.merit)
         apart = one is max(found, key=lambda one: one.merit)
         apart = apart or search.seeds.stand_apart(one.labels)
         if one.is_clear and not one.is_even and apart:
-            return _kept_at_once(found, one)
+            LOG.debug("seeds: the clusters of the %s are separate", one.source)
+            return one, _record(found, one)
     LOG.debug("seeds: %s", [(one.source, round(one.evidence, 3)) for one in found])
     if is_large(problem):  # all further starts are labels
         search.seeds.forget_eigenvectors()
@@ -209,18 +211,13 @@ def choose(
         for one in promising
         if one.sizes.min() > 0
     ]
-    first = FIRST_ROUND if shares else 1.0
-    found += _followed(search, trails, 0, first / 2) if trails else []
-    if not (found and search.enough.is_set()):
-        trails = _late(problem, search, groups, hasty=hasty)
-        late = _followed(search, trails, 0, first / 2)
-        found += [one for one in late if _is_best(one, late)]
-    best = max(found, key=lambda one: one.merit)
+    # Together, so that no thread waits for the slowest of the first.
+    trails += _late(problem, search, groups, hasty=hasty)
+    ends = _followed(search, trails, 0, FIRST_ROUND if shares else 1.0)
+    found += [one for one in ends if _is_best(one, ends)]
     followed: list[Candidate] = []
     for turn in range(1, ROUNDS + 1 if shares else 1):
-        leaders = [
-            one for one in _leaders(found) if all(one is not x for x in followed)
-        ]
+        leaders = _leaders(found, followed, PROMISING if large else LEADERS)
         if search.enough.is_set() or not leaders:
             break
         followed += leaders
@@ -238,8 +235,10 @@ def choose(
     return best, _record(found, best)
 
 
-def _leaders(found: list[Candidate]) -> list[Candidate]:
-    """Return the partitions with the most evidence that are not nearly the same."""
+def _leaders(
+    found: list[Candidate], followed: list[Candidate], number: int
+) -> list[Candidate]:
+    """Return the best partitions that are not nearly the same, but those followed."""
     ranked = sorted(found, key=lambda one: one.merit, reverse=True)
     leaders: list[Candidate] = []
     for one in (one for one in ranked if one.allowed == ranked[0].allowed):
@@ -249,17 +248,9 @@ def _leaders(found: list[Candidate]) -> list[Candidate]:
             for other in leaders
         ):
             leaders.append(one)
-        if len(leaders) == LEADERS:
+        if len(leaders) == number:
             break
-    return leaders
-
-
-def _kept_at_once(
-    found: list[Candidate], one: Candidate
-) -> tuple[Candidate, Selection]:
-    """Return clusters that are separate, and what they were compared with."""
-    LOG.debug("seeds: the clusters of the %s are separate", one.source)
-    return one, _record(found, one)
+    return [one for one in leaders if all(one is not x for x in followed)]
 
 
 def _smoothest(found: list[Candidate], best: Candidate) -> Candidate:
