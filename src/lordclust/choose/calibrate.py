@@ -94,7 +94,9 @@ class Walk(NamedTuple):
     def step(self, P: FloatArray) -> FloatArray:
         """Return the expected row of P after one step."""
         if self.n_threads == 1 or P.size < THREADS_FROM:
-            return np.asarray((self.A @ P) / self.degree[:, None])
+            mean = np.asarray(self.A @ P)
+            mean /= self.degree[:, None]
+            return mean
         out = np.empty(P.shape)
 
         def work(some: slice) -> None:
@@ -191,7 +193,8 @@ def forgetting_times(walk: Walk, labels: IntArray, k: int) -> FloatArray:
     x = np.where(inside.alone, 0.0, x - mean[labels])
     if not np.abs(x).max(initial=0.0) > 1e-12:
         return np.ones(k)
-    y = solve(inside, np.full(len(x), 1 / LONGEST), x[:, None], x[:, None])[:, 0]
+    rate, start = np.full(len(x), 1 / LONGEST), x[:, None].copy()
+    y = solve(inside, rate, start.copy(), start)[:, 0]
     yx = np.bincount(labels, mass * y * x, minlength=k)
     yy = np.bincount(labels, mass * y * y, minlength=k)
     flat = yx <= 1e-20 * (total + 1e-300)
@@ -202,27 +205,38 @@ def solve(walk: Walk, rate: FloatArray, B: FloatArray, X: FloatArray) -> FloatAr
     """Return the solution of (L + diag(rate)) X = B by conjugate gradients from X.
 
     L = I - W is the Laplacian of the walk. Multiplied by weights and degrees the matrix
-    is symmetric and positive definite; its diagonal is the preconditioner.
+    is symmetric and positive definite; its diagonal is the preconditioner. X becomes
+    the solution, and B what is left of it: arrays may be large, so there are few.
     """
     mass = (walk.weight * walk.degree)[:, None]
     diagonal = 1 + rate[:, None]
-    R = B - (diagonal * X - walk.step(X))
-    Z = R / diagonal
-    D, rz = Z.copy(), (mass * R * Z).sum(axis=0)
     enough = ACCURATE**2 * (mass * B * B / diagonal).sum(axis=0)
+    AD = diagonal * X
+    AD -= walk.step(X)
+    B -= AD
+    Z = B / diagonal
+    D, rz = Z.copy(), (mass * B * Z).sum(axis=0)
     for _ in range(int(10 * np.sqrt(LONGEST))):
         if np.all(rz <= enough):
             break
-        AD = diagonal * D - walk.step(D)
-        curve = (mass * D * AD).sum(axis=0)
+        np.multiply(diagonal, D, out=AD)
+        AD -= walk.step(D)
+        np.multiply(mass, D, out=Z)
+        Z *= AD
+        curve = Z.sum(axis=0)
         ahead = np.where(curve > 0, rz / np.where(curve > 0, curve, 1.0), 0.0)
-        X = X + ahead * D
-        R -= ahead * AD
-        Z = R / diagonal
-        new = (mass * R * Z).sum(axis=0)
-        D = Z + np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0) * D
+        np.multiply(ahead, D, out=Z)
+        X += Z
+        AD *= ahead
+        B -= AD
+        np.divide(B, diagonal, out=Z)
+        np.multiply(mass, B, out=AD)
+        AD *= Z
+        new = AD.sum(axis=0)
+        D *= np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0)
+        D += Z
         rz = new
-    return np.asarray(X)
+    return X
 
 
 def _visited(walk: Walk, labels: IntArray, time: FloatArray, k: int) -> FloatArray:
