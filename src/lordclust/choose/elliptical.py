@@ -200,8 +200,9 @@ def _iterated(Z: FloatArray, mixture: Mixture, weight: FloatArray) -> Mixture:
     total = logsumexp(log, axis=1)
     P = np.asarray(np.exp(log - total[:, None]))
     freedom = degrees_of_freedom(P * weight[:, None], squares, d)
+    inward = (1 + d / freedom) / (1 + squares / freedom)  # the freedom may be infinite
     return mixture._replace(
-        posterior=P, weight_in=_weight_in(squares, d, freedom), freedom=freedom,
+        posterior=P, weight_in=inward, freedom=freedom,
         likelihood=float(weight @ total),
     )  # fmt: skip
 
@@ -222,13 +223,6 @@ def log_density(squares: FloatArray, d: int, freedom: float) -> FloatArray:
     return np.asarray(constant - half * np.log1p(squares / freedom))
 
 
-def _weight_in(squares: FloatArray, d: int, freedom: float) -> FloatArray:
-    """Return the weights of samples at squared distances from a mean."""
-    if np.isinf(freedom):
-        return np.ones_like(squares)
-    return np.asarray((freedom + d) / (freedom + squares))
-
-
 def degrees_of_freedom(R: FloatArray, squares: FloatArray, d: int) -> float:
     """Return the most likely degrees of freedom, given squared distances and weights R.
 
@@ -245,7 +239,7 @@ def degrees_of_freedom(R: FloatArray, squares: FloatArray, d: int) -> float:
     R, squares = R[kept], squares[kept]
 
     def slope(freedom: float) -> float:
-        inward, half = _weight_in(squares, d, freedom), (freedom + d) / 2
+        inward, half = (freedom + d) / (freedom + squares), (freedom + d) / 2
         mean = float(R @ (np.log(inward) - inward)) / float(R.sum())
         own = np.log(freedom / 2) - digamma(freedom / 2)
         return float(1 + own + digamma(half) - np.log(half) + mean)
