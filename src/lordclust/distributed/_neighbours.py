@@ -11,8 +11,9 @@ from lordclust.files.reading import read
 from lordclust.graph.kernel import self_tuning_weights
 from lordclust.graph.knn import SPARE
 
-#: Distances, and differences, that are computed at once.
-TILE = 1 << 22
+#: Distances that are computed at once, as many as a cache holds, but of no fewer rows:
+#: their products would wait for memory; and differences that are computed at once.
+TILE, ROWS, DIFFERENCES = 1 << 18, 64, 1 << 22
 #: Rows, columns and weights of edges.
 Edges: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
@@ -88,7 +89,8 @@ class Nearest:
         norms, keys = np.einsum("ij,ij->i", B, B), sample_keys(X)
         # One product is all of |a|^2 - 2 a'b + |b|^2: D is written only once.
         lifted = np.column_stack([B, norms, np.ones(len(B))])
-        step = max(1, TILE // max(len(Y), (self.count + SPARE) * Y.shape[1]))
+        room = DIFFERENCES // ((self.count + SPARE) * Y.shape[1])
+        step = max(1, min(room, max(ROWS, TILE // len(Y))))
         for start in range(0, len(self.X), step):
             rows = slice(start, start + step)
             A = self.X[rows] - mean
