@@ -106,7 +106,9 @@ def test_fitted_samples_keep_their_labels(Model, rng, dim):
     np.testing.assert_array_equal(
         model.predict(data[some])[clear[some]], likely[some][clear[some]]
     )
-    assert np.mean(likely == model.labels_) >= (0.8 if Model is BLoRD else 1.0)
+    # Probabilities of BLoRD are calibrated: on noise, labels may be others.
+    sure = top[:, 1] > (0.9 if Model is BLoRD else 0.0)
+    np.testing.assert_array_equal(likely[sure], model.labels_[sure])
     np.testing.assert_allclose(
         model.predict_proba(data), model.membership_, rtol=0, atol=1e-12
     )
