@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import (
+    README,
     ROOT,
     SCALE,
     Results,
@@ -343,6 +344,19 @@ def part(results: Results) -> str:
     )
 
 
+def summary(results: Results) -> str:
+    """Return the seconds for a million samples in ten clusters."""
+    rows = [x for x in results["rows"] if (x["n"], x["k"]) == (1_000_000, 10)]
+    s = {row["tool"]: f"{row['seconds']:.0f} s" for row in rows if "seconds" in row}
+    return (
+        f"For 10 clusters of 10^6 samples `BLoRD(10)` takes {s['lordclust']} and "
+        f"leidenalg {s['leidenalg']}; with exact\nsizes `BalancedKMeans` takes "
+        f"{s['lordclust, BalancedKMeans']} from one start, k-means-constrained "
+        f"{s['k-means-constrained']}, and `BLoRD`\n{s['lordclust, equal shares']} "
+        "([benchmarks/growth.md](benchmarks/growth.md))."
+    )
+
+
 def draw(rows: list[Row]) -> None:
     """Draw time and memory against n."""
     import matplotlib
@@ -398,6 +412,7 @@ def main() -> None:
     results = read()
     PAGE.write_text(page(results))
     SCALE.write_text(with_block(SCALE.read_text(), "growth", part(results)))
+    README.write_text(with_block(README.read_text(), "growth", summary(results)))
     draw(results["rows"])
 
 

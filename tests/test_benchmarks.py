@@ -43,8 +43,10 @@ def test_the_page_on_size_is_generated_from_the_results(name, file, part):
 
 
 def test_the_page_on_growth_is_generated_from_the_results():
-    results = json.loads(growth.RESULTS.read_text())
+    results = growth.read()
     assert growth.PAGE.read_text() == growth.page(results)
+    text = README.read_text()
+    assert text == with_block(text, "growth", growth.summary(results))
 
 
 def test_the_page_on_calibration_is_generated_from_the_results():
