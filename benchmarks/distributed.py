@@ -3,7 +3,7 @@
 Usage, each of which rewrites the plan in docs/guide/scale.md:
 
 - python -m benchmarks.distributed [N]: measure whole paths, and calls from samples
-- python -m benchmarks.distributed --default [N]: measure calls from samples alone
+- python -m benchmarks.distributed --default [N ...]: measure calls from N samples alone
 - python -m benchmarks.distributed --page: nothing but the plan
 """
 
@@ -133,7 +133,7 @@ def default_rows(n: int) -> list[Row]:
             row[f"ARI, {place}"] = float(ari)
         gain = seconds["1 worker"] / seconds["2 workers"]
         times = {f"{place}, s": value for place, value in seconds.items()}
-        rows.append({"call": call} | times | {"one / two": gain} | row)
+        rows.append({"samples": n, "call": call} | times | {"one / two": gain} | row)
     return rows
 
 
@@ -208,13 +208,11 @@ def plan(results: Results) -> str:
 
 def _default(measured: Any) -> str:
     """Return the table of calls from samples to labels."""
-    rows = [
-        {key: _rounded(value) for key, value in row.items()} for row in measured["rows"]
-    ]
+    rows = [{key: _rounded(value) for key, value in row.items()} for row in measured]
     return (
-        f"`BLoRD({K})` from {measured['n']:,} samples of {D} features to labels, by "
-        "default and with given shares and tau (goal: two workers 1.5 times as fast as "
-        f"one). ARI compares with the local labels.\n\n{table(rows)}\n\n"
+        f"`BLoRD({K})` from samples of {D} features to labels, by default and with "
+        "given shares and tau (goal: two workers 1.5 times as fast as one). ARI "
+        f"compares with the local labels.\n\n{table(rows)}\n\n"
         'With `start="path"`, which leaves S and V on the workers:'
     )
 
@@ -278,8 +276,12 @@ def main(args: list[str]) -> None:
     if args[:1] not in (["--page"], ["--default"]):
         results = measure(int(args[0]) if args else N)
     if args != ["--page"]:
-        n = int(args[1]) if len(args) > 1 else N
-        results["default"] = {"n": n, "rows": default_rows(n)}
+        sizes = [int(arg) for arg in args if arg != "--default"] or [N, 2 * N]
+        kept = [
+            row for row in results.get("default", []) if row["samples"] not in sizes
+        ]
+        new = [row for size in sizes for row in default_rows(size)]
+        results["default"] = sorted(kept + new, key=lambda row: row["samples"])
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     SCALE.write_text(with_block(SCALE.read_text(), "plan", plan(results)))
 
