@@ -58,7 +58,7 @@ def _path(rows: list[Row]) -> str:
 def _mnist(rows: list[Row]) -> str:
     r = rows[0]
     return (
-        f"MNIST, 70,000 images from raw pixels: exact neighbours in "
+        "MNIST, 70,000 images from raw pixels: neighbours in "
         f"{r['graph s']:.0f} s and the complete path in {r['path s']:.0f} s, with "
         f"{r['memory MB']:.0f} MB of memory; best accuracy "
         f"{r['best ACC on the path']:.3f}."
